@@ -34,6 +34,7 @@ const MAY_IMPORT_CLIENT = ['console', 'mcp', 'darkroom'];
 const STARTS_THREADS = ['images', 'readers', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
+  'workers/transport/abort.ts',
   'workers/transport/bytes.ts',
   'workers/transport/process-state.ts',
   'workers/models/protocol.ts',

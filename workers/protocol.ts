@@ -69,8 +69,11 @@ export interface ImagePass {
   decode: DecodeOptions;
   steps: OperationStep[];
   encode: EncodeOptions;
-  /** Passes with the same number search for the same likeness, and only the smallest of their files is needed. */
-  rivalry?: number;
+  /**
+   * Passes with the same number write one result in several formats. They search for the same likeness, and only the
+   * smallest of their files is kept.
+   */
+  formatGroup?: number;
 }
 
 /** The result of a search for a target. Fields that do not apply to the format and the target are absent. */

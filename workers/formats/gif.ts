@@ -138,7 +138,7 @@ const SCREEN_SIZE_OFFSET = 6;
  * frame.
  */
 const UNTRUSTED_SCREEN_SIZES = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
-const MAX_TRUSTED_SIDE = 2048;
+const MAX_TRUSTED_SIDE_PX = 2048;
 
 /** The size of the screen of a GIF; 1 × 1 if the decoder does not use the size that the file names. */
 export function gifScreenSize(bytes: ByteReader): Size {
@@ -147,7 +147,7 @@ export function gifScreenSize(bytes: ByteReader): Size {
   const isBroken =
     width === 0 ||
     height === 0 ||
-    Math.max(width, height) > MAX_TRUSTED_SIDE ||
+    Math.max(width, height) > MAX_TRUSTED_SIDE_PX ||
     UNTRUSTED_SCREEN_SIZES.includes(`${width}x${height}`);
   return isBroken ? { width: 1, height: 1 } : { width, height };
 }

@@ -136,8 +136,8 @@ function findFullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: strin
 }
 
 /** Ids have 16 bits or, if there are many items, 32. */
-function idReaderOf(bytes: ByteReader, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
-  if (isWide) return { width: 4, at: (offset) => bytes.u32(offset) };
+function idReaderOf(bytes: ByteReader, has32BitIds: boolean): { width: 2 | 4; at(offset: number): number } {
+  if (has32BitIds) return { width: 4, at: (offset) => bytes.u32(offset) };
   return { width: 2, at: (offset) => bytes.u16(offset) };
 }
 

@@ -99,7 +99,7 @@ export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buff
 export const MAX_JPEG_SEGMENT_BYTES = 65_000;
 
 /** The segments of a JPEG (APP2) that hold an ICC profile. */
-export function profileSegments(profile: Uint8Array): Buffer[] {
+export function buildProfileSegments(profile: Uint8Array): Buffer[] {
   const count = Math.ceil(profile.byteLength / MAX_JPEG_SEGMENT_BYTES);
   return Array.from({ length: count }, (_, index) => {
     const part = profile.subarray(index * MAX_JPEG_SEGMENT_BYTES, (index + 1) * MAX_JPEG_SEGMENT_BYTES);

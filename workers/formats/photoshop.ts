@@ -17,7 +17,10 @@ const RESOURCE_LENGTH_BYTES = 4;
 const DATASET_MARKER = 0x1c;
 /** The number of bytes of a dataset's head: tag marker, record number, dataset number and length. */
 const DATASET_HEAD_BYTES = 5;
-/** The bit that marks a length as long. Its other bits then count the bytes of the real length, which follows. */
+/**
+ * This bit is set in a length that is too large for the other 15 bits. They then give the number of bytes of the real
+ * length, which follows.
+ */
 const LONG_LENGTH_FLAG = 0x8000;
 
 export interface PhotoshopResource extends ContainerPart {

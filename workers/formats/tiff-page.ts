@@ -71,7 +71,7 @@ export interface TiffPage {
   /** The size of a tile in pixels; absent if the page is stored in strips. */
   tile?: { width: number; height: number };
   rowsPerStrip: number;
-  /** How values are stored as differences from their left neighbour: 1 if they are not, 2 for whole numbers. */
+  /** The predictor, which stores a value as the difference from its left neighbour: 1 for none, 2 for whole numbers. */
   predictor: number;
   /** The number of pixels that share a sample of Cb and Cr, across and down. */
   subsampling: { across: number; down: number };
@@ -149,7 +149,7 @@ export function colourSampleCountOf({ photometric }: TiffPage): number | undefin
 export function needsSampleConversion(page: TiffPage): boolean {
   const { photometric, bits, samples, sampleFormat } = page;
   const colours = colourSampleCountOf(page);
-  if (colours === undefined || samples < colours || bits < 8 || isJpeg(page)) return false;
+  if (colours === undefined || samples < colours || bits < 8 || isJpegCompressed(page)) return false;
   if (sampleFormat === SAMPLE_FORMATS.float) return colours === 1;
   const isForeignLab =
     photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab ||
@@ -203,6 +203,6 @@ export function areSamplesConvertible(page: TiffPage): boolean {
   return !isLab || bits <= 16;
 }
 
-function isJpeg({ compression }: TiffPage): boolean {
+function isJpegCompressed({ compression }: TiffPage): boolean {
   return compression === TIFF_COMPRESSIONS.jpeg || compression === TIFF_COMPRESSIONS.oldJpeg;
 }

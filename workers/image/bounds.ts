@@ -18,15 +18,15 @@ import {
 import { assertScoreMeasurable, scoreRefusalFor } from './likeness/measurable.ts';
 import { findStepOperation } from './operations/index.ts';
 import type { PictureShape } from './pixels/geometry.ts';
-import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
+import { argumentRefusal, invalidParamRefusal, PassRefusal } from './refusal.ts';
 import { assertByteLimitReachable } from './search/smallest-file.ts';
 
-/** What the header of a file reveals before the file is decoded. */
+/**
+ * What the header of a file reveals before the file is decoded. Width and height are those of one upright frame, or 0
+ * if they are not known.
+ */
 export interface InputShape extends Size, FrameFacts {
-  /**
-   * The format as named by libvips. The inherited width and height are those of one upright frame, or 0 if they are not
-   * known.
-   */
+  /** The format as named by libvips. */
   format: string;
   /** Whether the file has an alpha channel; undefined if that is not known. */
   hasAlpha: boolean | undefined;
@@ -105,7 +105,7 @@ function applyStepRules(
     const operation = findStepOperation(name);
     if (operation === undefined) continue;
     const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
-    const fault = operation.rule(params) ?? operation.findMisfit(seen, params);
+    const fault = operation.findInvalidArgument(params) ?? operation.findMisfit(seen, params);
     if (fault !== undefined) throw argumentRefusal(fault, `steps[${index}].params`, operation, params);
     if (operation.sizeAfter === 'found') return { made: null, warnings };
     warnings.push(...operation.warningsAbout(shape, params));
@@ -124,7 +124,7 @@ function applyStepRules(
  */
 export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undefined {
   if (isSameSize(one, other)) return undefined;
-  return invalidArgument(
+  return invalidParamRefusal(
     'otherAssetId',
     `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: make them the same size first, such as by a resize before the comparison.`,
   ).failure;

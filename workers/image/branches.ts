@@ -45,16 +45,18 @@ type BranchOutputs = Pick<BranchTaskResult, 'leavesWork'> & { outputs: BranchOut
 
 async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const first = await runPasses(task, canBeKilled);
-  const isWrong = (output: BranchOutput) =>
+  const hasFailed = (output: BranchOutput) =>
     output.kind === 'failure' && !isLateFailure(output) && !isOutdoneFailure(output);
-  const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));
+  const passes = task.passes.filter((_, index) => hasFailed(first.outputs[index] as BranchOutput));
   if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
   // The image header that came with the task may be wrong. As in `performTransformTask`, failed passes are therefore
   // repeated without it.
   const { header: _, ...unhinted } = task;
   const second = await runPasses({ ...unhinted, passes }, canBeKilled);
   const again = second.outputs.values();
-  const outputs = first.outputs.map((output) => (isWrong(output) ? (again.next().value ?? output) : output));
+  const outputs = first.outputs.map((output) =>
+    hasFailed(output) ? (again.next().value ?? output) : output,
+  );
   return { ...second, outputs };
 }
 
@@ -62,12 +64,12 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
   const readFile = createCachingFileReader();
   const opened: (PassWork | TaskFailure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
-  const trunk = new SharedPictures(opened.filter((one) => 'picture' in one).filter(canSharePixels));
+  const sharedPictures = new SharedPictures(opened.filter((one) => 'picture' in one).filter(canSharePixels));
   const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
   let leavesWork = false as boolean;
   const run = async (one: PassWork | TaskFailure): Promise<BranchOutput> => {
     if (!('picture' in one)) return one;
-    const output = leavesWork ? null : await waitUntil(endMs, trunk.run(one));
+    const output = leavesWork ? null : await resultBefore(endMs, sharedPictures.run(one));
     leavesWork ||= output === null;
     return output ?? taskFailureOf(new DeadlineError(), false);
   };
@@ -84,16 +86,18 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
 }
 
 /**
- * The passes in groups. Passes of which only the smallest file is needed are one group. Every other pass is a group of
- * its own.
+ * The passes in groups. Passes that write one result in several formats, of which only the smallest file is kept, form
+ * a group. Every other pass is a group of its own.
  */
 function rivalGroupsOf(opened: readonly (PassWork | TaskFailure)[]): (PassWork | TaskFailure)[][] {
-  const rivalryOf = (one: PassWork | TaskFailure) => ('picture' in one ? one.task.pass.rivalry : undefined);
+  const formatGroupOf = (one: PassWork | TaskFailure) =>
+    'picture' in one ? one.task.pass.formatGroup : undefined;
   const groups: (PassWork | TaskFailure)[][] = [];
   for (const one of opened) {
     const last = groups.at(-1);
-    const rivalry = rivalryOf(one);
-    if (rivalry !== undefined && last?.some((other) => rivalryOf(other) === rivalry)) last.push(one);
+    const formatGroup = formatGroupOf(one);
+    if (formatGroup !== undefined && last?.some((other) => formatGroupOf(other) === formatGroup))
+      last.push(one);
     else groups.push([one]);
   }
   return groups;
@@ -114,7 +118,7 @@ function runRivalPasses(
 }
 
 /** Waits for a result until a time in epoch milliseconds; null if it is not there by then. */
-async function waitUntil<T>(endMs: number, work: Promise<T>): Promise<T | null> {
+async function resultBefore<T>(endMs: number, work: Promise<T>): Promise<T | null> {
   if (endMs === Number.POSITIVE_INFINITY) return work;
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), Math.max(0, endMs - Date.now()));
@@ -202,10 +206,10 @@ class SharedPictures {
 
   /** Runs a pass from the last picture that it shares with another one. */
   run(work: PassWork): Promise<BranchOutput> {
-    return this.#sharedStepCounts.has(work) ? runPass(work, this.#join) : runPass(work);
+    return this.#sharedStepCounts.has(work) ? runPass(work, this.#continueFromShared) : runPass(work);
   }
 
-  readonly #join = async (work: PassWork): Promise<void> => {
+  readonly #continueFromShared = async (work: PassWork): Promise<void> => {
     const stops = this.#sharedStepCounts.get(work) ?? [];
     await this.#runStepsUpTo(work, stops);
     await applySteps(work, work.steps.slice(stops.at(-1) ?? 0));
@@ -254,8 +258,8 @@ class SharedPictures {
 }
 
 /**
- * The numbers of steps after which the picture of a pass is shared: more passes have this picture than have the next
- * one.
+ * The numbers of steps after which a pass shares its picture with passes that continue differently: more passes have
+ * this picture than have the next one.
  * @param names the names of the pictures of the pass.
  * @param sharing the number of passes that have the picture of each name.
  */
@@ -282,7 +286,7 @@ function pictureNameAfter(work: PassWork, count: number): string | undefined {
   const keepsNumbers = source.hasProfile && profile === 'own';
   if (count === 0 ? !readsWholePicture(work) : mayBeTransparent(work, count)) return undefined;
   const paint = steps.some(mayFillWithBackground) ? [ground, context.fill] : [];
-  const texts = steps.map((step) => stepTextOf(work, step));
+  const texts = steps.map((step) => stepKeyOf(work, step));
   return JSON.stringify([chosen.first, chosen.count, keepsNumbers, paint, texts]);
 }
 
@@ -300,7 +304,7 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   };
 }
 
-/** Whether a pass starts at the pixels of the whole decoded picture. */
+/** Whether a pass starts at the pixels of the whole decoded picture, and not at pixels that the decoder has scaled. */
 function readsWholePicture({ source, steps: [first] }: PassWork): boolean {
   const scaled = first?.operation.scalesTo(source, first.params);
   return scaled === undefined || !scalesOnLoad(source, scaled);
@@ -320,8 +324,8 @@ function mayBeTransparent({ source, steps }: PassWork, count: number): boolean {
     );
 }
 
-/** A step as text, including its index in the pass, because an error names the index. */
-function stepTextOf({ task }: PassWork, { index }: PlannedStep): string {
+/** A step as text, including its index in the pass, because errors name the index. */
+function stepKeyOf({ task }: PassWork, { index }: PlannedStep): string {
   return JSON.stringify([index, task.pass.steps[index]]);
 }
 

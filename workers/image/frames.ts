@@ -1,6 +1,6 @@
 import type { DecodeOptions, PassWarning } from '../protocol.ts';
 import { playedDelayMs } from './encode/delays.ts';
-import { invalidArgument } from './refusal.ts';
+import { invalidParamRefusal } from './refusal.ts';
 
 /**
  * Chooses frames of an animation: a range of frames, every n-th frame or a maximum rate within the range, and then a
@@ -99,7 +99,7 @@ export interface FrameBatch {
   count: number;
 }
 
-/** Whether the frames directly follow each other. Otherwise frames between them would be decoded for nothing. */
+/** Whether the frames directly follow each other, so that decoding their range decodes no frame for nothing. */
 export function areConsecutive(kept: readonly number[]): boolean {
   return kept.length === (kept.at(-1) ?? 0) - (kept[0] ?? 0) + 1;
 }
@@ -136,7 +136,7 @@ interface FrameSource extends FrameFacts {
 }
 
 /** Whether the steps and the output of a pass can handle an animation. */
-interface FrameUse {
+interface FrameSupport {
   /** Whether every step works frame by frame. */
   canBeAnimated: boolean;
   outputFormat: string;
@@ -149,7 +149,7 @@ interface FrameUse {
  * @throws PassRefusal invalid_param on the parameter that chose the frames, when the image has no such frame, or when
  *   the output cannot hold several frames.
  */
-export function chooseFrames(decode: DecodeOptions, source: FrameSource, use: FrameUse): ChosenFrames {
+export function chooseFrames(decode: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
   if (selectsFrames(decode)) return chooseBySelectors(decode, source, use);
   return chooseByFrame(decode, source, use);
 }
@@ -157,14 +157,14 @@ export function chooseFrames(decode: DecodeOptions, source: FrameSource, use: Fr
 function chooseBySelectors(
   decode: DecodeOptions,
   source: FrameSource,
-  { canBeAnimated, outputFormat }: FrameUse,
+  { canBeAnimated, outputFormat }: FrameSupport,
 ): ChosenFrames {
   const { frames, delays } = source;
   const [from = 0, to = 0] = parseFrameRange(decode.frames) ?? [];
   if (Math.max(from, to) >= frames) {
     const has = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
     const details = { received: decode.frames, limit: frames - 1, count: frames };
-    throw invalidArgument('frames', `frames is ${decode.frames}, but the image has ${has}.`, details);
+    throw invalidParamRefusal('frames', `frames is ${decode.frames}, but the image has ${has}.`, details);
   }
   const selection = selectFrames(decode, source);
   const { kept } = selection;
@@ -181,14 +181,14 @@ function chooseBySelectors(
   };
 }
 
-function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: FrameUse): ChosenFrames {
+function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
   const { canBeAnimated, outputFormat } = use;
   const { frames, format } = source;
   if (typeof frame === 'number') {
     if (frame < frames) return { first: frame, count: 1 };
     const last = frames - 1;
     const message = `frame is ${frame}, but the image has ${frames === 1 ? 'only frame 0' : `frames 0 to ${last}`}.`;
-    throw invalidArgument('frame', message, { received: frame, limit: last });
+    throw invalidParamRefusal('frame', message, { received: frame, limit: last });
   }
   if (frame === 'all' && frames > 1) {
     assertHoldsFrames(format, use, 'frame', 'frame is all');
@@ -212,11 +212,11 @@ export function lostFramesWarnings({ lost }: ChosenFrames, format: string): Pass
  */
 function assertHoldsFrames(
   format: string,
-  { canBeAnimated, outputFormat }: FrameUse,
+  { canBeAnimated, outputFormat }: FrameSupport,
   param: string,
   named: string,
 ): void {
-  const refused = (reason: string) => invalidArgument(param, `${named}, but ${reason}`);
+  const refused = (reason: string) => invalidParamRefusal(param, `${named}, but ${reason}`);
   if (!isAnimationFormat(outputFormat))
     throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
   if (!isAnimationFormat(format))

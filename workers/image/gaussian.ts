@@ -11,7 +11,7 @@ const MAX_DIRECT_SIGMA_PX = 4;
 /** For a sigma above MAX_DIRECT_SIGMA_PX, the picture is reduced until the sigma has this value in the reduced copy. */
 const REDUCED_SIGMA_PX = 3;
 /** An edge is not reduced below this number of pixels. */
-const MIN_EDGE_PX = 8;
+const MIN_REDUCED_EDGE_PX = 8;
 /** The blur that the reduction itself causes, as the variance of its linear kernel in pixels of the reduced picture. */
 const REDUCTION_VARIANCE = 1 / 6;
 /** The radius of a kernel in sigmas. Beyond this radius, the amplitude of the kernel is below the cut-off. */
@@ -34,7 +34,7 @@ function blurAtFullSize(pipeline: Sharp, sigma: number): Sharp {
 
 /** The factor by which an edge of a picture is reduced before a blur with `sigma`. */
 function reductionFactorFor(edgePx: number, sigma: number): number {
-  return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, edgePx / MIN_EDGE_PX));
+  return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, edgePx / MIN_REDUCED_EDGE_PX));
 }
 
 /**

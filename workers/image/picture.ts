@@ -187,7 +187,7 @@ export class PassPicture {
     this.#secondsLeft();
   };
 
-  /** Whether the pipeline still starts at the input file. If so, an error is the file's, and metadata can be copied. */
+  /** Whether the pipeline still starts at the input file, to which its errors and metadata then belong. */
   get fromFile(): boolean {
     return this.#fromFile;
   }

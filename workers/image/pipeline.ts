@@ -25,9 +25,9 @@ import { findStepOperation, unreadSettingsOf } from './operations/index.ts';
 import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels, type Rgba } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
-import { asArgumentRefusal, invalidArgument, secondsLeft, taskFailureOf } from './refusal.ts';
+import { asArgumentRefusal, invalidParamRefusal, secondsLeft, taskFailureOf } from './refusal.ts';
 import type { WrittenFile } from './search/encodings.ts';
-import { isGeometricStep, type PassWork, type PlannedStep, writableFormatFor } from './work.ts';
+import { onlyMovesOrAveragesPixels, type PassWork, type PlannedStep, writableFormatFor } from './work.ts';
 import { isResultGrey, writePassResult } from './writing.ts';
 
 /**
@@ -35,15 +35,15 @@ import { isResultGrey, writePassResult } from './writing.ts';
  * @returns the file, or a failure as plain data without the codec's own messages.
  */
 export async function performTransformTask(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
-  const result = await performAttempt(task);
+  const result = await attemptTransform(task);
   // The image header that came with the task may be wrong. A failure counts only if the pass also fails with the header
   // that the thread reads.
   if (result.kind === 'transformed' || task.header === undefined) return result;
   const { header: _, ...unhinted } = task;
-  return performAttempt(unhinted);
+  return attemptTransform(unhinted);
 }
 
-async function performAttempt(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
+async function attemptTransform(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const opened = await openPass(task);
   return 'picture' in opened ? runPass(opened) : opened;
 }
@@ -82,7 +82,7 @@ export async function runPass(
       ...writing,
       ...(work.carried.isIncomplete ? [{ code: 'metadata_dropped' } as const] : []),
       ...unreadSettingWarnings(work),
-      ...sizeWarnings(work, task, written),
+      ...largerThanInputWarnings(work, task, written),
     ];
     return {
       kind: 'transformed',
@@ -185,12 +185,12 @@ async function openPicture(
 }
 
 /** Warns that the result is a larger file than the input, although it shows the same picture in no more pixels. */
-function sizeWarnings(
+function largerThanInputWarnings(
   { source, steps }: PassWork,
   { raw, input }: TransformTask,
   { data, info }: WrittenFile,
 ): PassWarning[] {
-  const isSame = raw === undefined && steps.every(isGeometricStep);
+  const isSame = raw === undefined && steps.every(onlyMovesOrAveragesPixels);
   const isEnlarged = info.width * info.height > source.width * source.height * source.frames;
   const grew = data.byteLength > input.byteLength;
   return isSame && !isEnlarged && grew ? [{ code: 'larger_than_input' }] : [];
@@ -200,27 +200,27 @@ function planSteps(steps: readonly OperationStep[]): PlannedStep[] {
   return steps.map(({ operation: name, params }, index) => {
     const operation = findStepOperation(name);
     if (operation === undefined)
-      throw invalidArgument(`steps[${index}].operation`, `"${name}" is not an operation on a picture.`);
+      throw invalidParamRefusal(`steps[${index}].operation`, `"${name}" is not an operation on a picture.`);
     return { operation, params, index };
   });
 }
 
-type StepColours = Pick<PassWork, 'steps' | 'encode'>;
+type StepsAndEncode = Pick<PassWork, 'steps' | 'encode'>;
 
 /** The steps, with their colours converted to the ICC profile that the pixels keep. */
 async function withProfileColours(
-  painting: StepColours,
+  painting: StepsAndEncode,
   { header }: InputFacts,
   profile: CarriedProfile,
-): Promise<StepColours> {
+): Promise<StepsAndEncode> {
   const { steps, encode } = painting;
-  const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
+  const texts = [...steps.flatMap(colourArgumentsOf).map(([, text]) => text), encode.background ?? []].flat();
   if (profile !== 'own' || header?.icc === undefined || texts.length === 0) return painting;
   const converted = await convertColoursToProfile(texts, header.icc);
   const convertedOf = (text: string) => converted.get(text) ?? text;
   return {
     steps: steps.map((step) => {
-      const colours = coloursOf(step).map(([name, text]) => [name, convertedOf(text)]);
+      const colours = colourArgumentsOf(step).map(([name, text]) => [name, convertedOf(text)]);
       return { ...step, params: { ...step.params, ...Object.fromEntries(colours) } };
     }),
     encode: {
@@ -234,7 +234,7 @@ async function withProfileColours(
  * The CSS colours among the arguments of a step, by name. Absent arguments are left out, because their defaults are
  * black or white.
  */
-function coloursOf({ operation, params }: PlannedStep): [string, string][] {
+function colourArgumentsOf({ operation, params }: PlannedStep): [string, string][] {
   return Object.entries(params).filter(
     (argument): argument is [string, string] =>
       typeof argument[1] === 'string' && operation.parameters.properties[argument[0]]?.format === 'css-color',
@@ -280,8 +280,8 @@ export async function startUpright(work: PassWork): Promise<void> {
 
 /**
  * Whether the picture is flattened before its steps, because three channels are less work than four. This requires that
- * every step commutes with flattening. It also requires that nothing searches the result for transparency. A JPEG has
- * none in any case.
+ * every step commutes with flattening, and that nothing searches the result for transparency. A JPEG has no
+ * transparency.
  */
 function isFlattenedEarly(work: PassWork): boolean {
   const { source, ground, steps, encode } = work;
@@ -321,5 +321,5 @@ async function flattenBeforeEncode(work: PassWork): Promise<void> {
 function assertAlphaKept(pixels: Pixels, encode: PassWork['encode']): void {
   if (alphaLevelsIn(pixels) <= alphaLevelsOfOutput(encode)) return;
   const message = `A ${encode.format} cannot keep the transparency of this picture: name another format, or send background, the colour to lay it on.`;
-  throw invalidArgument('format', message);
+  throw invalidParamRefusal('format', message);
 }

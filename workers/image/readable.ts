@@ -111,9 +111,10 @@ async function withEndOfImageMarker(input: Uint8Array<ArrayBuffer>): Promise<Uin
   // The file may already have the first byte of the end marker.
   const data = file.at(-1) === 0xff ? file.subarray(0, -1) : file;
   const whole = Buffer.concat([data, END_OF_IMAGE_BYTES]);
-  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER_BYTES, END_OF_IMAGE_BYTES])).catch(
-    () => false,
-  );
+  const isWhole = await haveSameLastRows(
+    whole,
+    Buffer.concat([data, FILLER_BYTES, END_OF_IMAGE_BYTES]),
+  ).catch(() => false);
   return isWhole ? whole : input;
 }
 
@@ -144,7 +145,7 @@ function endsInCompleteScan(file: Buffer): boolean {
 }
 
 /** Whether a decoder makes the same last rows of both files, and reports no error for the first file. */
-async function isSamePicture(whole: Buffer, filled: Buffer): Promise<boolean> {
+async function haveSameLastRows(whole: Buffer, filled: Buffer): Promise<boolean> {
   const rows = await decodeLastRows(whole, 'warning');
   return Buffer.from(rows).equals(await decodeLastRows(filled, 'error'));
 }

@@ -15,7 +15,7 @@ export class PassRefusal extends Error {
  * A refusal of a parameter with the code `invalid_param`.
  * @param param relative to the pass, such as `frame` or `steps[1].params.width`.
  */
-export function invalidArgument(
+export function invalidParamRefusal(
   param: string,
   message: string,
   details?: Record<string, unknown>,
@@ -70,7 +70,7 @@ export function argumentRefusal(
   operation: DescribedOperation,
   params: object,
 ): PassRefusal {
-  return invalidArgument(`${path}.${parameterToReport(key, operation, params)}`, message, details);
+  return invalidParamRefusal(`${path}.${parameterToReport(key, operation, params)}`, message, details);
 }
 
 /**
@@ -120,7 +120,7 @@ export function asArgumentRefusal(
   if (error instanceof BadArgumentError) return argumentRefusal(error, path, operation, params);
   const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT_ERROR.exec(error.message)) || [];
   if (key === undefined) return error;
-  return invalidArgument(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
+  return invalidParamRefusal(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
 /** Whether an error means that the deadline passed, so that nobody waits for the answer any more. */
@@ -137,7 +137,7 @@ export function taskFailureOf(error: unknown, fromFile: boolean): TaskFailure {
   if (error instanceof PassRefusal) return error.failure;
   // An error outside of the steps concerns a parameter of the pass itself.
   if (error instanceof BadArgumentError)
-    return invalidArgument(error.key, error.message, error.details).failure;
+    return invalidParamRefusal(error.key, error.message, error.details).failure;
   if (isDeadlineError(error)) {
     const { details, doableShare } = error instanceof DeadlineError ? error : new DeadlineError();
     return {

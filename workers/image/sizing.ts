@@ -155,7 +155,7 @@ async function findInterestingBox(
     .pipelineOver(frame)
     .resize({ ...scaleSize(result, factor), fit: 'cover', position: interest });
   const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await encodeOutput(cut.raw())).info;
-  // sharp reports the position of the original picture relative to the crop, so the offsets are zero or negative.
+  // sharp reports where the original picture lies relative to the crop. The crop lies at the negated position.
   const left = Math.min(Math.round(-cropOffsetLeft / factor), scaled.width - result.width);
   const top = Math.min(Math.round(-cropOffsetTop / factor), scaled.height - result.height);
   return { ...result, left, top };

@@ -38,8 +38,8 @@ export interface PassWork {
   takeTurn?: TakeTurn;
 }
 
-/** Whether a step keeps what the picture shows, and changes only its size, position or section. */
-export function isGeometricStep({ operation, params }: PlannedStep): boolean {
+/** Whether a step only moves or averages pixels, as the steps do that commute with flattening. */
+export function onlyMovesOrAveragesPixels({ operation, params }: PlannedStep): boolean {
   return operation.commutesWithFlatten(params);
 }
 

@@ -27,7 +27,7 @@ import type { Pixels } from './pixels/pixels.ts';
 import { secondsLeft } from './refusal.ts';
 import type { WrittenFile } from './search/encodings.ts';
 import { type OriginalFile, searchTarget } from './search/target.ts';
-import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
+import { onlyMovesOrAveragesPixels, type PassWork, writableFormatFor } from './work.ts';
 
 /** The settings that do not change the encoding. A pass with no other setting may return the original file. */
 const NEUTRAL_SETTINGS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
@@ -155,7 +155,7 @@ async function colourDetailFor(work: PassWork): Promise<Partial<EncodeSettings>>
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
   const isDrawn = LOSSLESS_INPUT_FORMATS.includes(source.format);
   if (!isDrawn && (format !== 'webp' || picture.width * picture.height > MAX_EDGE_SEARCH_PX)) return {};
-  if (!isDrawn && steps.every(isGeometricStep) && isCameraOriginal(task.input)) return {};
+  if (!isDrawn && steps.every(onlyMovesOrAveragesPixels) && isCameraOriginal(task.input)) return {};
   return colourDetailSettings(format, await picture.pixels());
 }
 
@@ -168,7 +168,7 @@ function colourDetailSettings(format: OutputFormat, pixels: Pixels): Partial<Enc
 async function pngRowFilterFor({ encode, source, picture, steps }: PassWork): Promise<Partial<PngRowFilter>> {
   const { format, palette, colors } = encode;
   if (format !== 'png' || palette === true || colors !== undefined) return {};
-  const isPhoto = source.format === 'jpeg' && steps.every(isGeometricStep);
+  const isPhoto = source.format === 'jpeg' && steps.every(onlyMovesOrAveragesPixels);
   return isPhoto || picture.isDeep ? PNG_ROW_FILTER_ON : choosePngRowFilter(await picture.pixels());
 }
 

@@ -37,24 +37,24 @@ export default async function readCodes({ picture }: CodesTask): Promise<CodesRe
   // picture.
   const light = await readCodesIn(pixels, ['AllLinear', 'PDF417']);
   const others = light.filter((one) => !codes.some((code) => doOverlap(code, one)));
-  return { width, height, codes: withoutParts([...codes, ...others]) };
+  return { width, height, codes: withoutPartialCodes([...codes, ...others]) };
 }
 
 /**
- * Removes codes that are a part of another one. A turned bar code is also found by lines that leave it early, and some
- * kinds, such as ITF, are valid without their last digits. The box of a turned bar code is that of the lines that cross
- * all of it, so that the other lines lie beside it.
+ * Removes codes that are a part of another one. The reader scans along lines. A line that leaves a turned bar code
+ * early can give a shorter code, because some kinds, such as ITF, are valid without their last digits. Such a line may
+ * lie beside the box of the whole code, so the box is widened.
  */
-function withoutParts(codes: readonly FoundCode[]): FoundCode[] {
+function withoutPartialCodes(codes: readonly FoundCode[]): FoundCode[] {
   const isPartOf = (code: FoundCode, other: FoundCode) =>
     code.format === other.format &&
     code.text.length < other.text.length &&
     other.text.includes(code.text) &&
-    doOverlap(code, withSurroundings(other));
+    doOverlap(code, withWiderBox(other));
   return codes.filter((code) => !codes.some((other) => isPartOf(code, other)));
 }
 
-function withSurroundings({ x, y, width, height, ...code }: FoundCode): FoundCode {
+function withWiderBox({ x, y, width, height, ...code }: FoundCode): FoundCode {
   const reach = Math.max(width, height);
   return { ...code, x: x - reach, y: y - reach, width: width + 2 * reach, height: height + 2 * reach };
 }

@@ -62,7 +62,7 @@ export default async function findUnreadText({
   const scale = size.width / grey.width;
   const read = lines.map((line) => scaleBox(line, 1 / scale));
   return inkAreasOf(findInkCells(grey, read))
-    .filter((area) => isFlat(grey, area))
+    .filter((area) => hasFlatColours(grey, area))
     .sort((one, other) => other.width * other.height - one.width * one.height)
     .slice(0, MAX_REPORTED_AREAS)
     .map((area) => withMargin(scaleBox(area, scale), size));
@@ -135,7 +135,7 @@ function inkAreasOf({ ink, columns, rows }: InkCellMap): BoundingBox[] {
 }
 
 /** Whether nearly all pixels of an area have one of two grey levels. */
-function isFlat({ data, width }: GreyPicture, area: BoundingBox): boolean {
+function hasFlatColours({ data, width }: GreyPicture, area: BoundingBox): boolean {
   const counts = new Uint32Array(GREY_LEVEL_COUNT + 2);
   for (let y = area.y; y < area.y + area.height; y++) {
     for (let at = y * width + area.x; at < y * width + area.x + area.width; at++) {

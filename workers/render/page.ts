@@ -56,11 +56,11 @@ export class BrowserPage {
   /** The id that Chromium has given to the main frame. */
   readonly #frameId: string;
   #allowance: AllowedPageRequests = { shellUrl: undefined, drawing: 0, assets: {} };
-  #openedShells = 0;
+  #openedShellCount = 0;
   /** Resolves when the page is empty and may be drawn on. */
   #empty: Promise<void> = Promise.resolve();
   #size = '';
-  readonly #after: CallAfter;
+  readonly #callAfter: CallAfter;
   /** Cancels the scheduled emptying. */
   #cancelEmptying: () => void = () => {};
   #lost = false;
@@ -75,7 +75,7 @@ export class BrowserPage {
     this.#context = tab.context();
     this.#session = session;
     this.#frameId = frameId;
-    this.#after = after;
+    this.#callAfter = after;
     session.on('Page.lifecycleEvent', (event) => {
       if (event.name !== 'load' || event.frameId !== frameId) return;
       this.#loadedId = event.loaderId;
@@ -132,7 +132,7 @@ export class BrowserPage {
     const loadedAt = performance.now();
     const png = await this.#unlessLost(this.#captureScreenshot());
     if (hasLastingEffects(drawing.html)) this.#openEmptyDocument();
-    else this.#cancelEmptying = this.#after(EMPTY_IDLE_PAGE_AFTER_MS, () => this.#openEmptyDocument());
+    else this.#cancelEmptying = this.#callAfter(EMPTY_IDLE_PAGE_AFTER_MS, () => this.#openEmptyDocument());
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt, text };
   }
 
@@ -193,8 +193,8 @@ export class BrowserPage {
 
   /** Opens an empty document in place of the last drawing. */
   #openEmptyDocument(): void {
-    this.#openedShells += 1;
-    const url = emptyDocumentUrl(this.#openedShells);
+    this.#openedShellCount += 1;
+    const url = emptyDocumentUrl(this.#openedShellCount);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
     this.#empty = this.#navigateTo(url);
     // A failure is reported by the next drawing.

@@ -5,7 +5,7 @@ import type { EncodeOptions, OutputFormat, PassTimings, PictureFile } from '../p
  * The messages between an API process and its render threads. Both sides import this file; neither imports the other.
  */
 
-/** A page to draw. The document is complete: every placeholder is filled. */
+/** A page to draw. */
 export interface RenderTask {
   kind: 'render';
   /** The whole HTML document, with every placeholder filled. */

@@ -1,5 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { canBeTransparent, contentTypeOf, encodeWith } from '../image/encode/encoder.ts';
+import { rejectOnAbort } from '../transport/abort.ts';
 import { encodeOutput } from '../transport/output.ts';
 import { BrowserStartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
@@ -25,8 +26,8 @@ class AbandonedError extends Error {
 }
 
 /** The browser holds more memory than it may. */
-class MemoryError extends Error {
-  override readonly name = 'MemoryError';
+class MemoryExcessError extends Error {
+  override readonly name = 'MemoryExcessError';
   readonly excess: MemoryExcess;
 
   constructor(excess: MemoryExcess) {
@@ -55,7 +56,7 @@ export function createRenderer(keeper: BrowserKeeper) {
       return page.draw(task);
     });
     try {
-      return await unlessEnded(work, ending.signal);
+      return await rejectOnAbort(work, ending.signal);
     } catch (error) {
       // After any error the next page gets a new browser.
       if (!isBrowserUnavailable(error)) await keeper.kill();
@@ -71,7 +72,7 @@ export function createRenderer(keeper: BrowserKeeper) {
    */
   function drawWithRetry(task: RenderTask, client: RenderClient): Promise<PageCapture> {
     return draw(task, client).catch((error) => {
-      const mayBeInherited = error instanceof MemoryError && !error.excess.isFirstPage;
+      const mayBeInherited = error instanceof MemoryExcessError && !error.excess.isFirstPage;
       if (error instanceof PageLoadError || mayBeInherited) return draw(task, client);
       throw error;
     });
@@ -109,7 +110,7 @@ function encodingPipelineOf(png: Buffer, encode: PageEncodeOptions): Sharp {
 
 /** The limits of time and memory at which a drawing is ended. */
 interface DrawingLimits {
-  /** Aborts with an AbandonedError or a MemoryError. */
+  /** Aborts with an AbandonedError or a MemoryExcessError. */
   signal: AbortSignal;
   /** Watches the memory of the browser, and ends the drawing if the browser holds too much. */
   watchMemory(keeper: BrowserKeeper): void;
@@ -129,7 +130,7 @@ function startDrawingLimits(deadlineMs: number, clientGone: AbortSignal): Drawin
     watchMemory(keeper) {
       const look = () => {
         const excess = keeper.memoryExcess();
-        if (excess !== null) controller.abort(new MemoryError(excess));
+        if (excess !== null) controller.abort(new MemoryExcessError(excess));
       };
       const begin = () => {
         keeper.preferForOomKill();
@@ -145,30 +146,19 @@ function startDrawingLimits(deadlineMs: number, clientGone: AbortSignal): Drawin
   };
 }
 
-/**
- * Resolves with the result of the work, or rejects with the signal's reason when the signal aborts. The work itself
- * continues until its browser is killed.
- */
-function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    work.then(resolve, reject);
-  });
-}
-
 function isBrowserUnavailable(error: unknown): boolean {
   return error instanceof NoBrowserError || error instanceof BrowserStartError;
 }
 
 function failureOf(error: unknown): RenderFailure {
   const message = error instanceof Error ? error.message : String(error);
-  const limit = error instanceof MemoryError && { limitBytes: error.excess.limitBytes };
+  const limit = error instanceof MemoryExcessError && { limitBytes: error.excess.limitBytes };
   return { kind: 'render_failure', reason: failureReasonOf(error), message, ...limit };
 }
 
 function failureReasonOf(error: unknown): RenderFailure['reason'] {
   if (error instanceof AbandonedError) return 'deadline';
   if (error instanceof PageLoadError) return 'load';
-  if (error instanceof MemoryError) return 'memory';
+  if (error instanceof MemoryExcessError) return 'memory';
   return isBrowserUnavailable(error) ? 'no_browser' : 'crash';
 }

@@ -88,10 +88,10 @@ function joinPageTexts(texts: readonly PageText[]): PageText {
  * has no effect.
  */
 
-const STILL_STYLE =
+const FREEZING_STYLE =
   '<style>*{animation-duration:0s!important;animation-delay:0s!important;transition:none!important}</style>';
 
-const STILL_STYLE_IN_URL = encodeURIComponent(STILL_STYLE);
+const FREEZING_STYLE_IN_URL = encodeURIComponent(FREEZING_STYLE);
 
 const CSS_ANIMATION = /animation|transition/i;
 const SVG_END_TAG = '</svg';
@@ -102,53 +102,57 @@ const BASE64_TEXT = /[A-Za-z0-9+/=%]*/y;
 /** Matches the end tag of an SVG image, in every spelling that a URL in HTML may use. */
 const SVG_END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
 
-/** The bytes of an image that a page loads. SVG images lose their animation. */
+/** The bytes of an image that a page loads. The animation of an SVG image is stopped. */
 export function withoutAnimation(picture: { data: Uint8Array; contentType: string }): Uint8Array {
   const { data, contentType } = picture;
-  return contentType === 'image/svg+xml' ? withStillStyle(data) : data;
+  return contentType === 'image/svg+xml' ? freezeSvg(data) : data;
 }
 
-function withStillStyle(svg: Uint8Array): Uint8Array {
+function freezeSvg(svg: Uint8Array): Uint8Array {
   const text = Buffer.from(svg).toString();
-  return CSS_ANIMATION.test(text) ? Buffer.from(text.replace(SVG_END_TAG, STILL_STYLE + SVG_END_TAG)) : svg;
+  return CSS_ANIMATION.test(text)
+    ? Buffer.from(text.replace(SVG_END_TAG, FREEZING_STYLE + SVG_END_TAG))
+    : svg;
 }
 
-/** A document whose SVG images in `data:` URLs have no animation. */
+/** A document in which the SVG images in `data:` URLs have no animation. */
 export function withoutDrawingAnimation(html: string): string {
-  let still = '';
+  let frozen = '';
   let copiedTo = 0;
   for (const { index, 0: start } of html.matchAll(SVG_URL_START)) {
     if (index < copiedTo) continue;
     const from = index + start.length;
-    const drawing = /;base64,$/i.test(start) ? stillBase64Svg(html, from) : stillTextSvg(html, from);
+    const drawing = /;base64,$/i.test(start)
+      ? freezeSvgInBase64DataUrl(html, from)
+      : freezeSvgInTextDataUrl(html, from);
     // The result is null if no end tag follows this URL. Then none follows a later URL either.
     if (drawing === null) break;
-    still += html.slice(copiedTo, from) + drawing.still;
+    frozen += html.slice(copiedTo, from) + drawing.text;
     copiedTo = drawing.to;
   }
-  return still + html.slice(copiedTo);
+  return frozen + html.slice(copiedTo);
 }
 
-/** The text that replaces an image within a document. The image ends before the index `to`. */
-interface ImageReplacement {
+/** The text that replaces an SVG image in a document. The image ends before the index `to`. */
+interface FrozenSvgText {
   to: number;
-  still: string;
+  text: string;
 }
 
-function stillBase64Svg(html: string, from: number): ImageReplacement {
+function freezeSvgInBase64DataUrl(html: string, from: number): FrozenSvgText {
   BASE64_TEXT.lastIndex = from;
   const [base64 = ''] = BASE64_TEXT.exec(html) ?? [];
   const svg = Buffer.from(base64.replaceAll(/%2b/gi, '+').replaceAll(/%2f/gi, '/'), 'base64');
-  const drawing = withStillStyle(svg);
-  const still = drawing === svg ? base64 : Buffer.from(drawing).toString('base64');
-  return { to: from + base64.length, still };
+  const drawing = freezeSvg(svg);
+  const text = drawing === svg ? base64 : Buffer.from(drawing).toString('base64');
+  return { to: from + base64.length, text };
 }
 
-/** The replacement of an SVG image within a URL; null if the image has no end tag. */
-function stillTextSvg(html: string, from: number): ImageReplacement | null {
+/** Stops the animation of an SVG image that is text in a URL; null if the image has no end tag. */
+function freezeSvgInTextDataUrl(html: string, from: number): FrozenSvgText | null {
   SVG_END_TAG_IN_URL.lastIndex = from;
   const endTag = SVG_END_TAG_IN_URL.exec(html);
   if (endTag === null) return null;
   const text = html.slice(from, endTag.index);
-  return { to: endTag.index, still: CSS_ANIMATION.test(text) ? text + STILL_STYLE_IN_URL : text };
+  return { to: endTag.index, text: CSS_ANIMATION.test(text) ? text + FREEZING_STYLE_IN_URL : text };
 }

@@ -61,7 +61,7 @@ async function tooLargePictureFailure(
 }
 
 /** Matches the first bytes of a picture in a format that browsers draw and the renderer does not: GIF, WebP, AVIF. */
-const UNDRAWN_FORMAT = /^(?:GIF8|RIFF|.{4}ftypavi[fs])/s;
+const UNDRAWN_FORMAT_START = /^(?:GIF8|RIFF|.{4}ftypavi[fs])/s;
 
 /**
  * Converts the pictures whose format the renderer does not draw to PNG. The result has their new `data:` URLs by the
@@ -70,7 +70,7 @@ const UNDRAWN_FORMAT = /^(?:GIF8|RIFF|.{4}ftypavi[fs])/s;
 async function convertToPngAddresses({ pictures }: SafeDrawing): Promise<Map<string, string>> {
   const addresses = new Map<string, string>();
   for (const { address, file } of pictures.slice(0, MAX_CHECKED_PICTURES)) {
-    if (addresses.has(address) || !UNDRAWN_FORMAT.test(file.toString('latin1', 0, 12))) continue;
+    if (addresses.has(address) || !UNDRAWN_FORMAT_START.test(file.toString('latin1', 0, 12))) continue;
     const opened = sharp(file, { limitInputPixels: false, autoOrient: true });
     const png = await encodeOutput(opened.png({ compressionLevel: 1 })).catch(() => undefined);
     if (png !== undefined)
@@ -82,11 +82,11 @@ async function convertToPngAddresses({ pictures }: SafeDrawing): Promise<Map<str
 /** Measures a drawing whose content decides its size, to whole pixels of the decoder. */
 async function measureDrawing(drawing: SafeDrawing): Promise<Size> {
   const { width, height } = await sharp(Buffer.from(drawing.text()), OPEN_OPTIONS).metadata();
-  return wholePixels(scaleSize({ width, height }, 1 / DECODER_SCALE));
+  return wholePixels(multiplySize({ width, height }, 1 / DECODER_SCALE));
 }
 
 async function drawPixels(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<RasterizedPixels> {
-  const text = drawing.textAt(natural, scaleSize(pixels, 1 / DECODER_SCALE));
+  const text = drawing.textAt(natural, multiplySize(pixels, 1 / DECODER_SCALE));
   const opened = sharp(Buffer.from(text), OPEN_OPTIONS);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
@@ -94,7 +94,7 @@ async function drawPixels(drawing: SafeDrawing, natural: Size, pixels: Size): Pr
   return { kind: 'rasterized', width, height, channels: 4, naturalWidth, naturalHeight, pixels: data };
 }
 
-function scaleSize({ width, height }: Size, scale: number): Size {
+function multiplySize({ width, height }: Size, scale: number): Size {
   return { width: width * scale, height: height * scale };
 }
 

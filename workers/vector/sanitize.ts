@@ -91,14 +91,18 @@ export function sanitizeSvg(
   file: Uint8Array,
   replacements: ReadonlyMap<string, string> = new Map(),
 ): SafeDrawing {
-  return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [], replacements });
+  return sanitizeDrawing(0, file, {
+    remainingCharacters: MAX_EXPANDED_CHARACTERS,
+    pictures: [],
+    replacements,
+  });
 }
 
 /**
  * Sanitizes one drawing.
  * @param depth the number of drawings around this one.
  */
-function sanitizeAt(depth: number, file: Uint8Array, shared: SharedDrawingState): SafeDrawing {
+function sanitizeDrawing(depth: number, file: Uint8Array, shared: SharedDrawingState): SafeDrawing {
   const text = decodeText(file).trimStart();
   const writer = new DrawingWriter((address) => safeDataAddress(address, depth + 1, shared));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
@@ -131,7 +135,7 @@ function safeDataAddress(address: string, depth: number, shared: SharedDrawingSt
   if ((!isUnknown && type !== SVG_MEDIA_TYPE) || depth > MAX_DRAWING_DEPTH) return '';
   try {
     const file = start.startsWith(GZIP_START) ? decompressDrawing(bytes, shared) : bytes;
-    const drawing = sanitizeAt(depth, file, shared).text();
+    const drawing = sanitizeDrawing(depth, file, shared).text();
     return `data:${SVG_MEDIA_TYPE};base64,${Buffer.from(drawing).toString('base64')}`;
   } catch {
     // A picture that cannot be read is left out of the drawing, as browsers do.

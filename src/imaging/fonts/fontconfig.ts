@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 const SERVICE_FONTS_CONF_PATH = fileURLToPath(new URL('fonts.conf', import.meta.url));
 
 /**
- * Makes the fonts of the service known to the threads, processes and browsers that this process starts, all of which
- * read FONTCONFIG_FILE. A file that the operator has set is kept.
+ * Sets FONTCONFIG_FILE to the fontconfig file of the service, unless the operator has set it. The threads, processes
+ * and browsers that this process starts read it.
  * @returns the path of the file that is used.
  */
 export function configureFontconfig(): string {
@@ -46,7 +46,7 @@ const XDG_CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
 
 interface PathContext {
   prefix: string | undefined;
-  /** The configuration file that contains this element. */
+  /** The configuration file that names the path; a relative path starts at its folder. */
   configuration: string;
   xdg: { variable: string; fallback: string };
 }

@@ -33,38 +33,38 @@ const MAX_FOLDER_DEPTH = 8;
 const CODE_POINT_COUNT = 0x110000;
 
 /**
- * The fonts of this machine, read once from their files. Pages and text are drawn by two programs, but both find their
+ * The fonts of this machine, read once from their files. Chromium draws pages and Pango draws text, but both find their
  * fonts by fontconfig in the same files. A character that no file has can therefore not be drawn.
  */
 export class InstalledFonts {
   readonly #families = new Map<string, FontFamily>();
   /** One bit per code point: whether some font has it. */
-  readonly #covered = new Uint8Array(CODE_POINT_COUNT / 8);
+  readonly #coveredBits = new Uint8Array(CODE_POINT_COUNT / 8);
 
   /**
-   * Reads all font files, which takes seconds on a machine with many fonts. They are read when they are first needed,
-   * so that a starting process can listen at once.
+   * Reads all font files at its first call, not at the start, so that a starting process can listen at once. Reading
+   * takes seconds on a machine with many fonts.
    */
-  readonly #read: () => Promise<void>;
+  readonly #readFontsOnce: () => Promise<void>;
 
-  /** Makes the fonts of the service known to the threads, processes and browsers that this process starts. */
+  /** Sets FONTCONFIG_FILE; see `configureFontconfig`. */
   constructor() {
     const configuration = configureFontconfig();
-    this.#read = lazy(() => this.#readAllFonts(configuration));
+    this.#readFontsOnce = lazy(() => this.#readAllFonts(configuration));
   }
 
   /** All families, sorted by name. */
   async list(): Promise<FontFamily[]> {
-    await this.#read();
+    await this.#readFontsOnce();
     return [...this.#families.values()].sort((one, other) => (one.family < other.family ? -1 : 1));
   }
 
-  /** The characters that no font has, and the families that are not available. */
+  /** A warning for each character that no font has, and for each family that is not available. */
   async findWarnings({ characters, families }: RequestedText): Promise<FontWarning[]> {
     if (characters === '' && families.length === 0) return [];
-    await this.#read();
-    const asked = families.flatMap((list) => firstFontFamily(list) ?? []);
-    const replaced = [...new Set(asked)].filter((family) => !this.#hasFamily(family));
+    await this.#readFontsOnce();
+    const requested = families.flatMap((list) => firstFontFamily(list) ?? []);
+    const replaced = [...new Set(requested)].filter((family) => !this.#hasFamily(family));
     return [
       ...replaced.map((name) => ({ code: 'font_replaced' as const, name })),
       ...this.#missingCodePoints(characters).map((name) => ({ code: 'missing_glyph' as const, name })),
@@ -91,7 +91,7 @@ export class InstalledFonts {
 
   #covers(character: string): boolean {
     const codePoint = character.codePointAt(0) ?? 0;
-    return ((this.#covered[codePoint >> 3] ?? 0) & (1 << (codePoint & 7))) !== 0;
+    return ((this.#coveredBits[codePoint >> 3] ?? 0) & (1 << (codePoint & 7))) !== 0;
   }
 
   async #readAllFonts(configuration: string): Promise<void> {
@@ -133,7 +133,7 @@ export class InstalledFonts {
     });
     for (const [first, last] of ranges) {
       for (let codePoint = first; codePoint <= last; codePoint += 1)
-        this.#covered[codePoint >> 3] = (this.#covered[codePoint >> 3] ?? 0) | (1 << (codePoint & 7));
+        this.#coveredBits[codePoint >> 3] = (this.#coveredBits[codePoint >> 3] ?? 0) | (1 << (codePoint & 7));
     }
   }
 }
@@ -153,7 +153,9 @@ function firstFontFamily(list: string): string | undefined {
   return family === '' ? undefined : family;
 }
 
-/** Generic families, and old families such as Arial, for which fontconfig has a font of the same widths. */
+/**
+ * Generic families, and common families such as Arial, for which fontconfig substitutes a font with the same metrics.
+ */
 const GENERIC_FAMILIES: ReadonlySet<string> = new Set([
   ...['sans', 'sans-serif', 'serif', 'monospace', 'mono', 'cursive', 'fantasy', 'math', 'emoji', 'fangsong'],
   ...['system-ui', 'ui-sans-serif', 'ui-serif', 'ui-monospace', 'ui-rounded'],
@@ -161,7 +163,7 @@ const GENERIC_FAMILIES: ReadonlySet<string> = new Set([
   ...['arial', 'helvetica', 'times', 'times new roman', 'courier', 'courier new'],
 ]);
 
-/** Whether a family names a kind of font, so that it never counts as missing. */
+/** Whether fontconfig always has a good substitute for a family, so that the family never counts as missing. */
 function isGenericFontFamily(family: string): boolean {
   return [family, familyWithoutStyle(family)].some((name) => GENERIC_FAMILIES.has(name.toLowerCase()));
 }

@@ -28,30 +28,27 @@ interface WaitingRequest {
   refuse(reason: unknown): void;
 }
 
-interface CountedCall extends IncomingCall {
+interface ReceivingCall extends IncomingCall {
   accountId: string;
 }
 
-/** Weight of the latest value in an exponential moving average. */
 const LATEST_VALUE_WEIGHT = 0.1;
 const movingAverage = (mean: number, latest: number) => mean + LATEST_VALUE_WEIGHT * (latest - mean);
 
-const INITIAL_SERVICE_MS = 200;
+const INITIAL_MEAN_SERVICE_MS = 200;
 /** A queue of calls that has not been empty for longer than this counts as an overload. Before that, it is a burst. */
 const MAX_BURST_MS = 1_000;
-/** The time for which a call counts as waiting while its body is received. The body may take longer. */
-const COUNTED_RECEIVING_MS = 1_000;
+/** A call whose body is being received counts as waiting for at most this long. */
+const MAX_COUNTED_RECEIVING_MS = 1_000;
 /**
- * The longest total time of a call (for its body, its wait and its work), as a multiple of the longest wait. A queued
- * call that would take longer is refused.
+ * The longest total time of a queued call (for its body, its wait and its work), as a multiple of the longest allowed
+ * wait. A call that would take longer is refused.
  */
 const MAX_TOTAL_TIME_FACTOR = 1.3;
 const MAX_RETRY_AFTER_SECONDS = 60;
 /** The most calls that are served in a row while a job waits. The next slot goes to the job. */
 const MAX_CALLS_IN_A_ROW = 3;
-/**
- * Added to the rank of an account that has to yield to others. It is larger than the number of slots of any account.
- */
+/** Added to the rank of an account that has to yield, so that it comes after all others. */
 const YIELDING_RANK_OFFSET = 1e9;
 
 /**
@@ -70,21 +67,20 @@ export class AdmissionQueue {
   #budgetBytes: number;
   readonly #queues = { call: new FairQueue<WaitingRequest>(), job: new FairQueue<WaitingRequest>() };
   /** Calls that were admitted before their bodies arrived and are still receiving them, the oldest first. */
-  readonly #incomingCalls = new Set<CountedCall>();
-  readonly #taken = new TakenSlots();
+  readonly #incomingCalls = new Set<ReceivingCall>();
+  readonly #takenSlots = new TakenSlots();
   /**
    * Gives each call that was refused in an overload its own time at which it may be sent again. With the same time for
    * all, the calls would come back together, and most would be refused again.
    */
   readonly #returnTimes: SpacedCallTimes;
   #callsInARow = 0;
-  /** Bytes of the bodies of waiting calls. */
-  #heldBytes = 0;
+  #waitingBodyBytes = 0;
   /** The time since which at least one call has always been waiting; null while none waits. */
   #callsWaitSinceMs: number | null = null;
-  #meanServiceMs = INITIAL_SERVICE_MS;
+  #meanServiceMs = INITIAL_MEAN_SERVICE_MS;
   #meanWaitMs = 0;
-  #idlers: (() => void)[] = [];
+  #idleResolvers: (() => void)[] = [];
 
   constructor(options: AdmissionOptions) {
     this.#limits = options.limits;
@@ -106,7 +102,7 @@ export class AdmissionQueue {
   async acquire(request: PoolSlotRequest): Promise<PoolSlot> {
     request.signal.throwIfAborted();
     this.#stopCountingSlowBodies();
-    const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
+    const wasExpected = this.#incomingCalls.has(request.incoming as ReceivingCall);
     // The call no longer counts as one whose body is being received, even if another pool counted it.
     request.incoming?.end();
     if (this.#waitingCount() === 0 && this.#hasRoomFor(request)) return this.#takeSlot(request, 0);
@@ -129,7 +125,7 @@ export class AdmissionQueue {
       if (!hasRoom) throw this.#queueFullError();
       this.#refuseIfOverloaded(request);
     }
-    const incoming: CountedCall = {
+    const incoming: ReceivingCall = {
       accountId: request.accountId,
       sinceMs: this.#clock.elapsedMs(),
       end: () => void this.#incomingCalls.delete(incoming),
@@ -140,7 +136,7 @@ export class AdmissionQueue {
 
   /** The expected wait of a call that arrives now, in whole seconds from 1 to 60. */
   retryAfterSeconds(): number {
-    const aheadMs = ((this.#queues.call.size + this.#taken.busy()) / this.#slots) * this.#meanServiceMs;
+    const aheadMs = ((this.#queues.call.size + this.#takenSlots.busy()) / this.#slots) * this.#meanServiceMs;
     return retryAfterSecondsOf(aheadMs);
   }
 
@@ -159,19 +155,18 @@ export class AdmissionQueue {
     this.#admitNext();
   }
 
-  /** Resolves when no work runs and none waits. */
   async whenIdle(): Promise<void> {
-    if (this.#taken.busy() > 0 || this.#waitingCount() > 0)
-      await new Promise<void>((resolve) => this.#idlers.push(resolve));
+    if (this.#takenSlots.busy() > 0 || this.#waitingCount() > 0)
+      await new Promise<void>((resolve) => this.#idleResolvers.push(resolve));
   }
 
   stats(): AdmissionStats {
     return {
       slots: this.#slots,
-      busy: this.#taken.busy(),
+      busy: this.#takenSlots.busy(),
       waiting: this.#queues.call.size,
       jobsWaiting: this.#queues.job.size,
-      reservedBytes: this.#taken.reservedBytes(),
+      reservedBytes: this.#takenSlots.reservedBytes(),
       budgetBytes: this.#budgetBytes,
       meanServiceMs: this.#meanServiceMs,
       meanWaitMs: this.#meanWaitMs,
@@ -187,26 +182,29 @@ export class AdmissionQueue {
    * limit a call.
    */
   #takenSlotsFor(work: WorkClass = 'call'): number {
-    return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
+    return this.#callsBesideJobs && work === 'call'
+      ? this.#takenSlots.ofClass(work)
+      : this.#takenSlots.busy();
   }
 
   #hasRoomFor({ accountId, bytes, work }: PoolSlotRequest): boolean {
-    // The queue is ordered by the taken slots of each account. If the first account has its full share, all others have
-    // theirs.
-    if (this.#taken.ofAccount(accountId) >= this.#slotsPerAccount) return false;
-    const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
+    // Accounts with fewer slots come first in the queue. If the first one has all the slots that it may take, so have
+    // the others.
+    if (this.#takenSlots.ofAccount(accountId) >= this.#slotsPerAccount) return false;
+    const hasMemory =
+      this.#takenSlots.busy() === 0 || this.#takenSlots.reservedBytes() + bytes <= this.#budgetBytes;
     return this.#takenSlotsFor(work) < this.#slots && hasMemory;
   }
 
   #takeSlot(request: PoolSlotRequest, queueMs: number): PoolSlot {
     const takenMs = this.#clock.elapsedMs();
     let isHeld = true;
-    this.#taken.take(request);
+    this.#takenSlots.take(request);
     this.#meanWaitMs = movingAverage(this.#meanWaitMs, queueMs);
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#taken.giveBack(request);
+      this.#takenSlots.giveBack(request);
       this.#meanServiceMs = movingAverage(this.#meanServiceMs, this.#clock.elapsedMs() - takenMs);
       this.#admitNext();
     };
@@ -218,7 +216,7 @@ export class AdmissionQueue {
    * its budget is used up, comes last.
    */
   readonly #rankOf = (accountId: string): number =>
-    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? YIELDING_RANK_OFFSET : 0);
+    this.#takenSlots.ofAccount(accountId) + (this.#givesWay(accountId) ? YIELDING_RANK_OFFSET : 0);
 
   #nextWaiter(work: WorkClass) {
     return this.#queues[work].next({ slotsOf: this.#rankOf });
@@ -226,7 +224,7 @@ export class AdmissionQueue {
 
   /** Whether a job waits although jobs do not hold all slots. */
   #jobNeedsSlot(): boolean {
-    return this.#queues.job.size > 0 && this.#taken.ofClass('job') < this.#slots;
+    return this.#queues.job.size > 0 && this.#takenSlots.ofClass('job') < this.#slots;
   }
 
   /** Whether all waiting calls have to yield, while a waiting job does not. */
@@ -237,7 +235,7 @@ export class AdmissionQueue {
     );
   }
 
-  #nextClass(): WorkClass {
+  #nextWorkClass(): WorkClass {
     if (this.#queues.call.size === 0) return 'job';
     if (!this.#jobNeedsSlot()) return 'call';
     return this.#callsInARow >= MAX_CALLS_IN_A_ROW || this.#callsGiveWayToJob() ? 'job' : 'call';
@@ -249,7 +247,7 @@ export class AdmissionQueue {
    */
   #admitNext(): void {
     for (;;) {
-      const work = this.#nextClass();
+      const work = this.#nextWorkClass();
       const next = this.#nextWaiter(work);
       if (next === undefined || !this.#hasRoomFor(next.waiter.request)) break;
       this.#callsInARow = work === 'call' && this.#jobNeedsSlot() ? this.#callsInARow + 1 : 0;
@@ -257,10 +255,10 @@ export class AdmissionQueue {
       this.#queues[work].serve(next.owner, next.waiter);
       next.waiter.grant(this.#takeSlot(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    this.#nextWaiter(this.#nextClass())?.waiter.request.prepare?.();
-    if (this.#taken.busy() > 0 || this.#waitingCount() > 0) return;
-    for (const resolve of this.#idlers) resolve();
-    this.#idlers = [];
+    this.#nextWaiter(this.#nextWorkClass())?.waiter.request.prepare?.();
+    if (this.#takenSlots.busy() > 0 || this.#waitingCount() > 0) return;
+    for (const resolve of this.#idleResolvers) resolve();
+    this.#idleResolvers = [];
   }
 
   #waitForSlot(request: PoolSlotRequest): Promise<PoolSlot> {
@@ -283,7 +281,7 @@ export class AdmissionQueue {
       const waiter: WaitingRequest = { request, calledMs, arrivedMs, grant, refuse };
       this.#queues[work].add(accountId, waiter);
       if (work === 'call') {
-        this.#heldBytes += request.heldBytes ?? 0;
+        this.#waitingBodyBytes += request.heldBytes ?? 0;
         this.#callsWaitSinceMs ??= this.#clock.elapsedMs();
       }
       signal.addEventListener('abort', giveUp, { once: true });
@@ -295,20 +293,20 @@ export class AdmissionQueue {
   /** Called before a waiting request leaves its queue, served or not. */
   #stopCountingWaiter({ request }: WaitingRequest): void {
     if (request.work === 'job') return;
-    this.#heldBytes -= request.heldBytes ?? 0;
+    this.#waitingBodyBytes -= request.heldBytes ?? 0;
     if (this.#queues.call.size === 1) this.#callsWaitSinceMs = null;
   }
 
   /**
-   * The wait of a call in an overload, in milliseconds. It is assumed that every waiting account keeps sending calls.
+   * The expected wait in an overload, in milliseconds, if every waiting account keeps sending calls.
    * @param turns the number of waiting calls of the account, including this one.
    */
   #overloadWaitMs(turns: number, accounts: number): number {
     return (turns * accounts * this.#meanServiceMs) / this.#slots;
   }
 
-  /** The time that a call of the account would wait in an overload. */
-  #expectedWait(accountId: string): { waitMs: number; spaceMs: number } {
+  /** The expected wait of the next call of an account in an overload, and the time between two of its calls. */
+  #overloadSpacingFor(accountId: string): { waitMs: number; spaceMs: number } {
     const accounts = new Set([accountId]);
     for (const [waitingAccount] of this.#queues.call.waitersByOwner()) accounts.add(waitingAccount);
     let own = this.#queues.call.sizeOf(accountId);
@@ -349,7 +347,7 @@ export class AdmissionQueue {
 
   #stopCountingSlowBodies(): void {
     for (const call of this.#incomingCalls) {
-      if (this.#clock.elapsedMs() - call.sinceMs < COUNTED_RECEIVING_MS) return;
+      if (this.#clock.elapsedMs() - call.sinceMs < MAX_COUNTED_RECEIVING_MS) return;
       this.#incomingCalls.delete(call);
     }
   }
@@ -362,7 +360,8 @@ export class AdmissionQueue {
   #isFullFor({ heldBytes: bytes = 0 }: CallRequest): boolean {
     const { calls, heldBytes: mostHeldBytes = Infinity } = this.#limits();
     // A single call may wait, however large its body is.
-    const holdsTooMuch = bytes > 0 && this.#heldBytes > 0 && this.#heldBytes + bytes > mostHeldBytes;
+    const holdsTooMuch =
+      bytes > 0 && this.#waitingBodyBytes > 0 && this.#waitingBodyBytes + bytes > mostHeldBytes;
     return this.#queues.call.size >= calls || holdsTooMuch;
   }
 
@@ -386,7 +385,7 @@ export class AdmissionQueue {
   #refuseIfOverloaded({ accountId }: CallRequest): void {
     if (!this.#isOverloaded()) return;
     this.#stopCountingSlowBodies();
-    const wait = this.#expectedWait(accountId);
+    const wait = this.#overloadSpacingFor(accountId);
     // If the usual work takes longer than the limit, one call may still wait for it.
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;

@@ -12,7 +12,8 @@ import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';
 
 /**
- * What a caller may change about a call: the parameters, by their names in the call, or the jobs that do the same work.
+ * What a caller can change about a call: its parameters, by their names in the call, or to send jobs that do the same
+ * work.
  */
 interface AlternativesContext {
   /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */
@@ -57,7 +58,7 @@ export function alternativesToSlowPasses(
       doableShare === undefined
         ? {
             mostMs: Math.min(
-              MAX_SURE_ESTIMATE_MS,
+              MAX_SAFE_ESTIMATE_MS,
               MAX_UNMEASURED_TIME_SHARE * quickestEstimateMs(header, moving),
             ),
           }
@@ -93,7 +94,7 @@ interface FrameReduction {
 const MAX_FPS = 60;
 const MAX_EVERY_NTH = 100;
 /** The longest estimate of a pass that is expected to be in time. Estimates are near the worst case. */
-const MAX_SURE_ESTIMATE_MS = 10_000;
+const MAX_SAFE_ESTIMATE_MS = 10_000;
 
 /**
  * Parameters that make a pass keep so few frames that it stays within a number of pixels and is expected to be in time.
@@ -104,7 +105,7 @@ const MAX_SURE_ESTIMATE_MS = 10_000;
 export function fewerFramesParameters(
   header: ImageHeader,
   pass: ImagePass,
-  { mostPx = MAX_PIXELS, mostMs = MAX_SURE_ESTIMATE_MS }: { mostPx?: number; mostMs?: number } = {},
+  { mostPx = MAX_PIXELS, mostMs = MAX_SAFE_ESTIMATE_MS }: { mostPx?: number; mostMs?: number } = {},
 ): FrameReduction[] {
   const { decode } = pass;
   if (frameCountOf(header, pass) === 1) return [];
@@ -128,8 +129,8 @@ export function fewerFramesParameters(
 }
 
 /**
- * The estimated time of a pass with its fastest possible search. If the caller has chosen no effort, a search lowers
- * its effort by itself.
+ * The estimated time of a pass. A search without a chosen effort is estimated at the lowest effort, because it lowers
+ * its effort by itself when time is short.
  */
 function quickestEstimateMs(header: ImageHeader, pass: ImagePass): number {
   const { target, effort } = pass.encode;
@@ -140,10 +141,10 @@ function quickestEstimateMs(header: ImageHeader, pass: ImagePass): number {
 /** The most bytes per pixel of an animated photograph that still looks acceptable. */
 const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = { webp: 0.1, gif: 0.4 };
 /**
- * A proposed size of a drawing is chosen so that its file is estimated to take this share of the allowed bytes. It then
- * surely fits.
+ * A proposed size of a drawing is chosen so that its estimated file takes this share of the allowed bytes. The rest is
+ * a margin for the error of the estimate.
  */
-const SURE_SIZE_SHARE = 0.9;
+const SAFE_SIZE_SHARE = 0.9;
 
 /**
  * The number of pixels, over all frames, with which the file probably has at most the bytes that the pass requests. The
@@ -158,7 +159,7 @@ export function likelyPixelsWithinTarget(
   const { target, format = header.format } = encode;
   if (target === undefined || !('maxBytes' in target)) return MAX_PIXELS;
   const ofPhoto = target.maxBytes / (PHOTO_BYTES_PER_PIXEL[format as OutputFormat] ?? 1);
-  const ofDrawing = header.pixels * ((SURE_SIZE_SHARE * target.maxBytes) / fileBytes) ** 2;
+  const ofDrawing = header.pixels * ((SAFE_SIZE_SHARE * target.maxBytes) / fileBytes) ** 2;
   return Math.min(MAX_PIXELS, Math.max(ofPhoto, ofDrawing));
 }
 

@@ -79,8 +79,8 @@ export const imagesSettings = {
 };
 
 /**
- * The image pools of all API processes together get the memory divided by this number. The other half is for browsers,
- * stores and code.
+ * The image pools of all API processes together get half of the memory of the host. Browsers, stores and code get the
+ * other half.
  */
 const MEMORY_DIVISOR = 2;
 /**

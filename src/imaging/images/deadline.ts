@@ -1,3 +1,4 @@
+import { rejectOnAbort } from '../../../workers/transport/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import type { CallAlternatives } from './failures.ts';
@@ -12,10 +13,10 @@ interface DeadlineOptions {
    */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;
-  /** Ends the waits of a job, but not the work between them. */
+  /** Ends a wait of a job for its slot, but not its running work. */
   waitSignal?: AbortSignal | undefined;
   clock: Clock;
-  /** Makes the error at the deadline, unless `startWork` has given another. */
+  /** Makes the error at the deadline until `startWork` gives another one. */
   late: () => ApiError;
 }
 
@@ -47,7 +48,7 @@ export class CallDeadline {
     return this.#controller.signal;
   }
 
-  /** The present deadline in epoch milliseconds. */
+  /** The deadline in epoch milliseconds, with its postponements so far. */
   deadlineMs(): number {
     return this.#deadlineMs;
   }
@@ -94,7 +95,7 @@ export class CallDeadline {
    * itself goes on, because a thread inside libvips cannot be stopped. Its slot is freed when the work ends.
    */
   guard<T>(work: Promise<T>): Promise<T> {
-    return unlessAborted(work, this.signal);
+    return rejectOnAbort(work, this.signal);
   }
 
   /** Stops the timer. Call it when the work has its result. */
@@ -127,14 +128,4 @@ export class CallDeadline {
       this.#cancelTimer = this.#startTimer();
     }
   }
-}
-
-/** Resolves with the result of the work, or rejects with the signal's reason as soon as the signal aborts. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }

@@ -6,8 +6,8 @@ import {
 } from '../../platform/http/errors/errors.ts';
 
 /**
- * An alternative to a call that takes too long: other parameters, one job, or several jobs that together do the work.
- * Each attempt of a job may take a minute.
+ * An alternative to a call that takes too long: other parameters, or jobs that together do the work. An attempt of a
+ * job may take a minute.
  */
 type Alternative =
   | { parameters: Record<string, unknown> }

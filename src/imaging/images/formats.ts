@@ -14,10 +14,9 @@ export function encodeOptionsPerFormat({ formats, ...encode }: EncodeOptions): E
 
 /**
  * A pass, once for each format that its result may have. Formats that would lose frames or metadata are left out,
- * because the smallest file must not be the one that shows least. Only the formats that hold the most frames are kept,
- * and among these only the formats that can hold the metadata of the pass. The quickest encoder comes first, so that
- * there is a result early. Only the pixels show whether there is transparency, so a worker refuses a format that cannot
- * keep it.
+ * because their smaller files would win. Only the formats that hold the most frames are kept, and among these only the
+ * formats that can hold the metadata of the pass. The quickest encoder comes first, so that there is a result early.
+ * Only the pixels show whether there is transparency, so a worker refuses a format that cannot keep it.
  * @param header of the file; null if it is not an image.
  */
 export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): ImagePass[] {
@@ -26,7 +25,7 @@ export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): Im
     .map((encode) => ({ ...pass, encode }));
   if (header === null || passes.length === 1) return passes;
   const moving = passesWithMost(passes, (one) => frameCountOf(header, one));
-  const complete = passesWithMost(moving, (one) => (holdsMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
+  const complete = passesWithMost(moving, (one) => (canHoldMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
   const levels = (one: ImagePass) => alphaLevelsOfOutput(resolvedEncodeOf(header, one));
   const most = Math.max(...complete.map(levels));
   return complete.map((one) =>
@@ -55,7 +54,7 @@ function passesWithMost(passes: readonly ImagePass[], measure: (pass: ImagePass)
 }
 
 /** Whether the format can hold the metadata that the pass keeps. GIF cannot contain EXIF, XMP or rights. */
-function holdsMetadata({ metadata = 'strip', format }: EncodeOptions): boolean {
+function canHoldMetadata({ metadata = 'strip', format }: EncodeOptions): boolean {
   return metadata === 'strip' || format !== 'gif';
 }
 
@@ -73,10 +72,10 @@ export class FormatRuns {
 
   /** @param header of the file; null if it is not an image. */
   constructor(branches: readonly BranchPass[], header: ImageHeader | null) {
-    this.#groups = branches.map((branch, rivalry) => {
+    this.#groups = branches.map((branch, formatGroup) => {
       const passes = passesPerFormat(branch.pass, header);
       const areRivals = passes.length > 1 && seeksLikeness(branch.pass);
-      const runs = passes.map((one) => ({ ...branch, pass: areRivals ? { ...one, rivalry } : one }));
+      const runs = passes.map((one) => ({ ...branch, pass: areRivals ? { ...one, formatGroup } : one }));
       return { pass: branch.pass, runs };
     });
   }

@@ -106,7 +106,7 @@ export interface DescribeCall extends ImageCall {
 export interface CompareCall extends ImageCall {
   /** The picture with which the image is compared. */
   other: Uint8Array | StoredFile;
-  /** Whether the difference has a score of SSIMULACRA 2. */
+  /** Whether to compute the SSIMULACRA 2 score. */
   isScored?: boolean | undefined;
 }
 

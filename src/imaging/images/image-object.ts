@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** The schema of the query field for the number of palette colours. */
-export const PALETTE_SIZE = Type.Integer({
+export const PALETTE_SIZE_SCHEMA = Type.Integer({
   minimum: 2,
   maximum: 12,
   description: 'Measures the main colours, at most this many.',

@@ -6,7 +6,7 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
-import { checkSameSize, checkScorable, predictSuccess } from './estimates/prediction.ts';
+import { checkSameSize, checkScorableSize, predictSuccess } from './estimates/prediction.ts';
 import { apiErrorOfTask, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
@@ -52,7 +52,9 @@ export interface ImageWorkersOptions
     ImagePoolsOptions,
     'settings' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
-  /** The changeable capacity. When it changes, the pools are resized, and no call fails. */
+  /**
+   * The capacity, which an operator may change while the service runs. The pools are then resized, and no call fails.
+   */
   capacity: ImagePoolsOptions['capacity'];
   clock?: Clock;
   /** Remembers the work that has exceeded its deadline. If absent, only the work of this process is remembered. */
@@ -102,7 +104,7 @@ export class ImageWorkers {
   readonly #rasterizer: Rasterizer;
   #lastAnswerMs = Number.NEGATIVE_INFINITY;
   /** The self-test in progress, which concurrent callers share. */
-  #testing: Promise<unknown> | undefined;
+  #runningSelfTest: Promise<unknown> | undefined;
 
   constructor(options: ImageWorkersOptions) {
     const { settings, capacity, log, clock = systemClock, lateWork = new LateWork(clock) } = options;
@@ -182,10 +184,13 @@ export class ImageWorkers {
    */
   async selfTest(): Promise<void> {
     if (this.#clock.elapsedMs() - this.#lastAnswerMs < SELF_TEST_TTL_MS) return;
-    this.#testing ??= this.#begin(createTinyCall(this.#clock.nowMs()), this.#transform).result.finally(() => {
-      this.#testing = undefined;
+    this.#runningSelfTest ??= this.#begin(
+      createTinyCall(this.#clock.nowMs()),
+      this.#transform,
+    ).result.finally(() => {
+      this.#runningSelfTest = undefined;
     });
-    await this.#testing;
+    await this.#runningSelfTest;
   }
 
   /** Waits for the calls in progress, then stops the threads and the rasterizer. */
@@ -238,7 +243,7 @@ export class ImageWorkers {
     const work = { source, passes: [pass], layers: await begun.pictures.readLayers(call.layers) };
     return this.#start('transform', begun, work, async (opened, deadlineMs) => ({
       kind: 'transform',
-      ...(await this.#taskFor(opened, work)),
+      ...(await this.#taskFieldsFor(opened, work)),
       ...(describes && { describes }),
       pass,
       deadlineMs,
@@ -259,7 +264,7 @@ export class ImageWorkers {
     const work = { source, passes: fitting, layers: await begun.pictures.readLayers(call.layers) };
     const { result, ended } = await this.#start('branch', begun, work, async (opened, deadlineMs) => ({
       kind: 'branch',
-      ...(await this.#taskFor(opened, work)),
+      ...(await this.#taskFieldsFor(opened, work)),
       passes: fitting,
       deadlineMs,
     }));
@@ -304,7 +309,7 @@ export class ImageWorkers {
     const second = { bytes: call.other, param: paramOf?.('otherAssetId') };
     const other = await begun.pictures.read(second, NATURAL_SIZE, []);
     checkSameSize(one.header, other.header, paramOf);
-    if (isScored) checkScorable(one.header);
+    if (isScored) checkScorableSize(one.header);
     // Both pictures are in memory at the same time.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const measuringMs = isScored ? estimatedScoringMs(one.header) : 0;
@@ -321,7 +326,7 @@ export class ImageWorkers {
   /**
    * The fields of a task of passes: its file, hints about it, the second pictures, and the number of libvips threads.
    */
-  async #taskFor({ file, header }: OpenedSource, { passes, layers = {} }: PicturesAndPasses) {
+  async #taskFieldsFor({ file, header }: OpenedSource, { passes, layers = {} }: PicturesAndPasses) {
     const rasters: Record<string, RasterInput> = {};
     for (const [id, layer] of Object.entries(layers)) rasters[id] = (await layer.open()).file;
     return {

@@ -34,7 +34,7 @@ export async function previewPasses(
   file: PreviewedFile,
   passes: readonly BranchPass[],
 ): Promise<(PredictedResult | ApiError)[]> {
-  const { header, bytes } = await openHeader(file, passes);
+  const { header, bytes } = await readPreviewedHeader(file, passes);
   for (const { pass } of passes) checkPixelCount(header, pass, file.bytes.length);
   const tryPreview = (pass: BranchPass): PredictedResult | ApiError => {
     try {
@@ -66,7 +66,7 @@ function joinPreviews(previews: readonly (PredictedResult | ApiError)[]): Predic
  * Reads the header of a file, and the bytes of a drawing. A stored file is read only if its stored facts do not
  * suffice.
  */
-async function openHeader(
+async function readPreviewedHeader(
   { bytes: file, header: known }: PreviewedFile,
   passes: readonly BranchPass[],
 ): Promise<{ header: ImageHeader; bytes: Uint8Array | null }> {

@@ -163,11 +163,11 @@ export function drawingFacts(drawing: NonNullable<ImageSourceFile['drawing']>): 
 
 const READABLE_FORMATS_TEXT = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
 /**
- * Reads the header of an image before any cost of decoding.
+ * Reads the header of an image, so that an unsuitable image is refused before it is decoded.
  * @param known the header, if it was already read from these bytes.
  * @param pass decides how many frames are kept; only their pixels count. Null: all frames.
  * @param param the field of the call that brought a second picture. Without it, the picture is the call's own.
- * @throws unsupported_format when the service cannot read the image, or these frames have more than 50 megapixels.
+ * @throws unsupported_format when the service cannot read the image, or the kept frames have more than 50 megapixels.
  */
 export function requireReadableHeader(
   bytes: Uint8Array,

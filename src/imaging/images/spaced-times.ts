@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
-/** The durations, in milliseconds, from which the time is computed at which a call may be sent again. */
+/** What decides when a call may be sent again, in milliseconds. */
 interface CallSpacing {
   /** The shortest time from now until the call may be sent again. */
   waitMs: number;
@@ -9,7 +9,6 @@ interface CallSpacing {
   spaceMs: number;
 }
 
-/** Number of accounts that are remembered. The cost of a call does not depend on it. */
 const MAX_REMEMBERED_ACCOUNTS = 2_000;
 
 /**
@@ -18,17 +17,17 @@ const MAX_REMEMBERED_ACCOUNTS = 2_000;
  */
 export class SpacedCallTimes {
   readonly #clock: Clock;
-  readonly #longestMs: number;
+  readonly #maxDelayMs: number;
   /**
    * The last time that was assigned to a call of each account. The account that was assigned a time longest ago is
    * forgotten first.
    */
-  readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
+  readonly #lastAssignedMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
-  /** @param longestMs the longest time, in milliseconds from now, that a call may get. */
-  constructor(clock: Clock, longestMs: number) {
+  /** @param maxDelayMs the longest time, in milliseconds from now, that a call may get. */
+  constructor(clock: Clock, maxDelayMs: number) {
     this.#clock = clock;
-    this.#longestMs = longestMs;
+    this.#maxDelayMs = maxDelayMs;
   }
 
   /**
@@ -37,9 +36,9 @@ export class SpacedCallTimes {
    */
   nextDelayMs(accountId: string, { waitMs, spaceMs }: CallSpacing): number {
     const nowMs = this.#clock.elapsedMs();
-    const afterLastMs = (this.#lastMs.get(accountId) ?? Number.NEGATIVE_INFINITY) + spaceMs;
-    const givenMs = Math.min(Math.max(nowMs + waitMs, afterLastMs), nowMs + this.#longestMs);
-    this.#lastMs.set(accountId, givenMs);
+    const afterLastMs = (this.#lastAssignedMs.get(accountId) ?? Number.NEGATIVE_INFINITY) + spaceMs;
+    const givenMs = Math.min(Math.max(nowMs + waitMs, afterLastMs), nowMs + this.#maxDelayMs);
+    this.#lastAssignedMs.set(accountId, givenMs);
     return givenMs - nowMs;
   }
 }

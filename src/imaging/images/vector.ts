@@ -68,7 +68,7 @@ export const NATURAL_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
  * drawn smaller.
  */
 export const MEASURED_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
-const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
+const VECTOR_PROCESS_FILE = new URL('../../../workers/vector/process.ts', import.meta.url);
 /**
  * The niceness of the process. At this priority, it gets a tenth of a core for which others compete, and all of an idle
  * core. With less, it would hardly start on a busy host.
@@ -92,7 +92,14 @@ export class Rasterizer {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
     this.#options = options;
     const processes = new ChildProcesses<RasterizeTask, RasterizeResult>({
-      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: DRAWING_NICENESS, clock, onLost, processCpuMs },
+      ...{
+        file: VECTOR_PROCESS_FILE,
+        memoryMegabytes,
+        niceness: DRAWING_NICENESS,
+        clock,
+        onLost,
+        processCpuMs,
+      },
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
     });
     const givesWay = workerTime.isSpent;

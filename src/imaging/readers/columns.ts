@@ -1,5 +1,5 @@
 import type { BoundingBox } from '../../../workers/models/protocol.ts';
-import { joinWords, rightOf, type WordedLine } from './lines.ts';
+import { joinWords, rightEdgeOf, type WordedLine } from './lines.ts';
 import type { TextLine } from './reading.ts';
 
 /** The blank between two words of a line. */
@@ -16,13 +16,13 @@ interface Gutter extends Space {
 }
 
 /** The smallest width of a gutter, as a multiple of the median space between two words. */
-const MIN_GUTTER_SPACES = 2;
+const MIN_GUTTER_WIDTH_SPACES = 2;
 /** The largest width of a gutter, as a share of the narrower column. Cells of tables and forms lie farther apart. */
-const MAX_GUTTER_SHARE = 1 / 4;
+const MAX_GUTTER_WIDTH_SHARE = 1 / 4;
 /** The fewest lines of which both columns have words. */
 const MIN_SHARED_LINES = 4;
-/** The smallest share of the width of a column that half of its lines fill. The cells of a table differ more. */
-const MIN_FILLED_SHARE = 3 / 4;
+/** Half of the lines of a column of prose fill at least this share of its width. Cells of a table differ more. */
+const MIN_FILLED_WIDTH_SHARE = 3 / 4;
 /** The fewest words of a line of a column, on average. The cells of a table have fewer. */
 const MIN_WORDS_PER_LINE = 3;
 /**
@@ -31,8 +31,8 @@ const MIN_WORDS_PER_LINE = 3;
  */
 const MAX_TRIED_GUTTERS = 100;
 
-/** How much of the work of one ordering is left. */
-interface OrderingWork {
+/** The number of gutters that one ordering may still try. */
+interface OrderingBudget {
   triesLeft: number;
 }
 
@@ -44,7 +44,7 @@ export function orderByColumns(lines: WordedLine[]): WordedLine[] {
   return orderLines(lines, { triesLeft: MAX_TRIED_GUTTERS });
 }
 
-function orderLines(lines: WordedLine[], work: OrderingWork): WordedLine[] {
+function orderLines(lines: WordedLine[], work: OrderingBudget): WordedLine[] {
   for (const gutter of findGutters(lines)) {
     if (work.triesLeft === 0) break;
     work.triesLeft -= 1;
@@ -57,11 +57,12 @@ function orderLines(lines: WordedLine[], work: OrderingWork): WordedLine[] {
 }
 
 /**
- * The wide blank bands between words of consecutive lines, the longest first. A space that lies beside a found band
+ * The gutters between words of consecutive lines, the longest first. A space around a found gutter
  * begins no other.
  */
 function findGutters(lines: WordedLine[]): Gutter[] {
-  const minWidth = MIN_GUTTER_SPACES * medianOf(lines.flatMap(({ words }) => spacesOf(words).map(widthOf)));
+  const minWidth =
+    MIN_GUTTER_WIDTH_SPACES * medianOf(lines.flatMap(({ words }) => spacesOf(words).map(widthOf)));
   const bands: Gutter[] = [];
   for (const [index, { words }] of lines.entries()) {
     for (const space of spacesOf(words)) {
@@ -69,19 +70,22 @@ function findGutters(lines: WordedLine[]): Gutter[] {
         ({ start, end, left, right }) =>
           index >= start && index < end && left >= space.left && right <= space.right,
       );
-      if (widthOf(space) >= minWidth && !isKnown) bands.push(bandFrom(space, index, lines, minWidth));
+      if (widthOf(space) >= minWidth && !isKnown) bands.push(gutterFrom(space, index, lines, minWidth));
     }
   }
   return bands.toSorted((one, other) => other.end - other.start - (one.end - one.start));
 }
 
-/** The blank band that begins as a space of one line, in all consecutive lines that leave it wide enough. */
-function bandFrom(space: Space, index: number, lines: WordedLine[], minWidth: number): Gutter {
+/**
+ * The gutter that begins as a space of one line, and continues through the neighbouring lines that leave it wide
+ * enough.
+ */
+function gutterFrom(space: Space, index: number, lines: WordedLine[], minWidth: number): Gutter {
   const gutter = { ...space, start: index, end: index + 1 };
   const narrow = (line: WordedLine | undefined): boolean => {
     if (line === undefined) return false;
     const [before, after] = wordsBeside(gutter, line);
-    const left = Math.max(gutter.left, ...before.map(rightOf));
+    const left = Math.max(gutter.left, ...before.map(rightEdgeOf));
     const right = Math.min(gutter.right, ...after.map(({ x }) => x));
     if (right - left < minWidth) return false;
     Object.assign(gutter, { left, right });
@@ -93,29 +97,33 @@ function bandFrom(space: Space, index: number, lines: WordedLine[], minWidth: nu
 }
 
 /** The columns on both sides of a gutter, each in order; undefined if their texts are the cells of rows. */
-function orderedColumns(gutter: Gutter, lines: WordedLine[], work: OrderingWork): WordedLine[][] | undefined {
+function orderedColumns(
+  gutter: Gutter,
+  lines: WordedLine[],
+  work: OrderingBudget,
+): WordedLine[][] | undefined {
   const columns = columnsBeside(gutter, lines);
   const lineCount = gutter.end - gutter.start;
   const sharedCount = columns[0].length + columns[1].length - lineCount;
   if (sharedCount < Math.max(MIN_SHARED_LINES, lineCount / 2)) return undefined;
   if (!columns.every((column) => isProse(column, gutter))) return undefined;
   const ordered = columns.map((column) => orderLines(column, work));
-  return ordered.some((column) => isTable(column, widthOf(gutter))) ? undefined : ordered;
+  return ordered.some((column) => areTableRows(column, widthOf(gutter))) ? undefined : ordered;
 }
 
 /** Whether the lines beside a gutter are prose, by their words and by how much of the column they fill. */
 function isProse(column: WordedLine[], gutter: Gutter): boolean {
-  const columnWidth = Math.max(...column.map(rightOf)) - Math.min(...column.map(({ x }) => x));
+  const columnWidth = Math.max(...column.map(rightEdgeOf)) - Math.min(...column.map(({ x }) => x));
   const wordCount = column.reduce((sum, { words }) => sum + words.length, 0);
   return (
-    widthOf(gutter) <= MAX_GUTTER_SHARE * columnWidth &&
-    medianOf(column.map(({ width }) => width)) >= MIN_FILLED_SHARE * columnWidth &&
+    widthOf(gutter) <= MAX_GUTTER_WIDTH_SHARE * columnWidth &&
+    medianOf(column.map(({ width }) => width)) >= MIN_FILLED_WIDTH_SHARE * columnWidth &&
     wordCount >= MIN_WORDS_PER_LINE * column.length
   );
 }
 
-/** Whether most lines have a space as wide as a gutter. Such lines are rows of a table with several columns. */
-function isTable(lines: WordedLine[], gutterWidth: number): boolean {
+/** Whether most lines have a space as wide as a gutter, as the rows of a table with several columns have. */
+function areTableRows(lines: WordedLine[], gutterWidth: number): boolean {
   const wide = lines.filter(({ words }) => spacesOf(words).some((space) => widthOf(space) >= gutterWidth));
   return wide.length > lines.length / 2;
 }
@@ -135,7 +143,9 @@ function wordsBeside({ left, right }: Space, { words }: WordedLine) {
 
 /** The spaces between the words of a line. */
 function spacesOf(words: readonly TextLine[]): Space[] {
-  return words.slice(1).map((word, index) => ({ left: rightOf(words[index] as TextLine), right: word.x }));
+  return words
+    .slice(1)
+    .map((word, index) => ({ left: rightEdgeOf(words[index] as TextLine), right: word.x }));
 }
 
 function widthOf({ left, right }: Space): number {

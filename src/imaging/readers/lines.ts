@@ -13,7 +13,7 @@ export const MIN_SURE_CONFIDENCE = 0.6;
 
 /**
  * The highest confidence of a word that two readings read differently. The reader states at least 0.8 for a third of
- * the words that it reads wrong. At another scale it reads most of these in another way.
+ * the words that it misreads. At another scale, it reads most of them in another way.
  */
 const MAX_DISPUTED_CONFIDENCE = 0.5;
 /** Two readings whose confidences differ by at most this are equally sure. */
@@ -41,7 +41,7 @@ export function joinWords(words: readonly TextLine[]): WordedLine {
     text: words.map(({ text }) => text).join(' '),
     confidence: Math.min(...words.map(({ confidence }) => confidence)),
     ...{ x, y },
-    width: Math.max(...words.map(rightOf)) - x,
+    width: Math.max(...words.map(rightEdgeOf)) - x,
     height: Math.max(...words.map((word) => word.y + word.height)) - y,
     words,
   };
@@ -51,7 +51,7 @@ export function isSure(line: WordedLine): boolean {
   return confidenceOf([line]) >= MIN_SURE_CONFIDENCE;
 }
 
-/** A line of a picture that is larger by a factor. */
+/** Scales a line to a picture that is larger by a factor. */
 export function scaleLine({ words }: WordedLine, by: number): WordedLine {
   const scaled = words.map(({ x, y, width, height, ...word }) => {
     return { ...word, x: by * x, y: by * y, width: by * width, height: by * height };
@@ -59,7 +59,7 @@ export function scaleLine({ words }: WordedLine, by: number): WordedLine {
   return joinWords(scaled);
 }
 
-export function rightOf({ x, width }: BoundingBox): number {
+export function rightEdgeOf({ x, width }: BoundingBox): number {
   return x + width;
 }
 
@@ -92,10 +92,10 @@ function areInSameRow(one: BoundingBox, other: BoundingBox): boolean {
 }
 
 /**
- * Joins two readings of one picture at different scales. The reading with more confident characters counts. A word of
- * which the other reading has another text is doubtful, and has the surer text. Of two equally sure texts it has the
- * longer one, because a reader loses characters, such as a decimal point, more often than it invents them. Sure lines
- * that only the other reading has are added.
+ * Joins two readings of one picture at different scales. The reading with more confident characters counts, and sure
+ * lines that only the other reading has are added. If the readings disagree about a word, the word is doubtful and gets
+ * the text with the higher confidence. Of two equally sure texts it gets the longer one, because a reader loses
+ * characters, such as a decimal point, more often than it invents them.
  */
 export function joinReadings(one: readonly WordedLine[], other: readonly WordedLine[]): WordedLine[] {
   const isOtherBetter = confidentCharacterCount(other) > confidentCharacterCount(one);

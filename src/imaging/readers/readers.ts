@@ -31,10 +31,10 @@ import {
 } from './reading.ts';
 import { TextReader } from './text.ts';
 
-const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
+const CODES_THREAD_FILE = new URL('../../../workers/models/codes.ts', import.meta.url);
 const CODES_HEAP_MEGABYTES = 512;
 /** The longest edge of a picture as it is read, in pixels. It limits the memory and the time of a reader. */
-const MAX_READ_EDGE = 2_400;
+const MAX_READ_EDGE_PX = 2_400;
 /**
  * The height of a line in pixels that is read best, to which a picture is scaled for its second reading. Of 516 words
  * on 17 invoices, receipts and screenshots, 35 are read wrong at their own size, and 11 at about this height.
@@ -70,7 +70,7 @@ export interface ReadingResult extends WithQueueTime {
 export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
-  readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD, CODES_HEAP_MEGABYTES);
+  readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD_FILE, CODES_HEAP_MEGABYTES);
   readonly #queues = { text: createReaderQueue(), codes: createReaderQueue() };
 
   constructor(imageWorkers: ImageWorkers) {
@@ -226,19 +226,20 @@ interface TurnedReading {
 }
 
 /**
- * The scale of the second reading. Lines of a good height are read once more larger, or smaller if the picture is as
- * large as the reader takes: a word that is read right at one scale by chance is not read so at another.
+ * The scale of the second reading, at which lines get a good height. Lines that have it already are read at a larger
+ * scale, or at a smaller one if the picture is as large as the reader takes: a misread word is usually read in another
+ * way at another scale.
  */
 function secondReadingScaleFor(lines: readonly WordedLine[], { width, height }: Size): number {
   const best = GOOD_LINE_HEIGHT_PX / medianOf(lines.map((line) => line.height));
-  const largest = Math.min(MAX_READING_SCALE, MAX_READ_EDGE / Math.max(width, height));
+  const largest = Math.min(MAX_READING_SCALE, MAX_READ_EDGE_PX / Math.max(width, height));
   const isOther = (scale: number) => scale <= largest && Math.max(scale, 1 / scale) >= MIN_RESCALING_FACTOR;
   return [Math.min(best, largest), MIN_RESCALING_FACTOR].find(isOther) ?? 1 / MIN_RESCALING_FACTOR;
 }
 
 /** The pass that prepares a picture for a reader: upright, on white, and no larger than the reader takes. */
 function preparationPass({ angle, width }: { angle: ReadingAngle; width?: number }) {
-  const box = { width: MAX_READ_EDGE, height: MAX_READ_EDGE, fit: 'inside' };
+  const box = { width: MAX_READ_EDGE_PX, height: MAX_READ_EDGE_PX, fit: 'inside' };
   return {
     decode: {},
     steps: [

@@ -8,8 +8,8 @@ import type { BoundingBox } from '../../../workers/models/protocol.ts';
 export type ReadingTask = { kind: 'text'; language: string } | { kind: 'codes' };
 
 /**
- * The text of a picture, and the size of the picture to which the boxes refer. Confidences are 0 to 1. That of the text
- * is the mean of its words, by their characters.
+ * The text of a picture, and the size of the picture to which the boxes refer. Confidences are 0 to 1. The confidence
+ * of the text is the mean over its words, weighted by their characters.
  */
 export interface TextReading extends Size {
   /** The lines of the text in reading order, with line breaks between them. */
@@ -50,12 +50,12 @@ export function areReadersInstalled(): boolean {
 }
 
 /** The folder of the package with a language's data. Languages have ISO 639-2 codes such as `eng`. */
-export function languageFolder(language: string): string {
+export function languageDataFolderOf(language: string): string {
   return dirname(fileURLToPath(import.meta.resolve(`@tesseract.js-data/${language}/package.json`)));
 }
 
 /** The languages whose data is installed. English is always included, even if the readers are not installed. */
-export function installedLanguages(): string[] {
+export function readInstalledLanguages(): string[] {
   if (!areReadersInstalled()) return [DEFAULT_LANGUAGE];
-  return readdirSync(dirname(languageFolder(DEFAULT_LANGUAGE))).sort();
+  return readdirSync(dirname(languageDataFolderOf(DEFAULT_LANGUAGE))).sort();
 }

@@ -3,14 +3,14 @@ import type { PSM, Word, Worker } from 'tesseract.js';
 import type { BoundingBox, UnreadTextTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { addLines, confidenceOf, isSure, joinWords, MIN_SURE_CONFIDENCE, type WordedLine } from './lines.ts';
-import { languageFolder, type PreparedPicture, type TextLine } from './reading.ts';
+import { languageDataFolderOf, type PreparedPicture, type TextLine } from './reading.ts';
 
-const UNREAD_TEXT_THREAD = new URL('../../../workers/models/unread.ts', import.meta.url);
-const UNREAD_HEAP_MEGABYTES = 128;
+const UNREAD_TEXT_THREAD_FILE = new URL('../../../workers/models/unread.ts', import.meta.url);
+const UNREAD_TEXT_HEAP_MEGABYTES = 128;
 
 /** The number of the LSTM engine. The packages have language data for no other engine. */
 const LSTM_ENGINE = 1;
-const IDLE_TIMEOUT_MS = 60_000;
+const IDLE_THREAD_TIMEOUT_MS = 60_000;
 /**
  * The density that is assumed for every picture. Few pictures state theirs, and the reader would print a warning for
  * all others.
@@ -24,7 +24,7 @@ const MIN_TEXT_CONFIDENCE = 0.4;
  * The lowest confidence of text in an area that the first reading left out. Such text must also contain two letters or
  * digits.
  */
-const MIN_AREA_CONFIDENCE = 0.8;
+const MIN_UNREAD_AREA_CONFIDENCE = 0.8;
 const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
 
 /**
@@ -34,10 +34,10 @@ const TWO_LETTERS_OR_DIGITS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
  */
 export class TextReader {
   #thread: { language: string; worker: Promise<Worker> } | null = null;
-  #idle: NodeJS.Timeout | undefined;
-  readonly #unread = new OnDemandThread<UnreadTextTask, BoundingBox[]>(
-    UNREAD_TEXT_THREAD,
-    UNREAD_HEAP_MEGABYTES,
+  #idleTimer: NodeJS.Timeout | undefined;
+  readonly #unreadTextThread = new OnDemandThread<UnreadTextTask, BoundingBox[]>(
+    UNREAD_TEXT_THREAD_FILE,
+    UNREAD_TEXT_HEAP_MEGABYTES,
   );
 
   /**
@@ -46,7 +46,7 @@ export class TextReader {
    */
   async read(picture: PreparedPicture, language: string, signal: AbortSignal): Promise<WordedLine[]> {
     signal.throwIfAborted();
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -57,17 +57,17 @@ export class TextReader {
       throw error;
     } finally {
       signal.removeEventListener('abort', abort);
-      this.#idle = setTimeout(() => void this.#stop(), IDLE_TIMEOUT_MS);
-      this.#idle.unref();
+      this.#idleTimer = setTimeout(() => void this.#stop(), IDLE_THREAD_TIMEOUT_MS);
+      this.#idleTimer.unref();
     }
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#stop(), this.#unread.close()]);
+    await Promise.all([this.#stop(), this.#unreadTextThread.close()]);
   }
 
   async #stop(): Promise<void> {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     const stopped = this.#thread;
     this.#thread = null;
     await stopped?.worker.then(
@@ -94,11 +94,11 @@ export class TextReader {
     if (confidence < MIN_TEXT_CONFIDENCE) return [];
     if (confidence < MIN_SURE_CONFIDENCE) return lines;
     const boxes = lines.filter(isSure).map(({ x, y, width, height }) => ({ x, y, width, height }));
-    const areas = await this.#unread.run({ picture: png, size, lines: boxes }, signal);
+    const areas = await this.#unreadTextThread.run({ picture: png, size, lines: boxes }, signal);
     const added: WordedLine[] = [];
     for (const area of areas) {
       const isCertain = (line: WordedLine) =>
-        confidenceOf([line]) >= MIN_AREA_CONFIDENCE && TWO_LETTERS_OR_DIGITS.test(line.text);
+        confidenceOf([line]) >= MIN_UNREAD_AREA_CONFIDENCE && TWO_LETTERS_OR_DIGITS.test(line.text);
       added.push(...(await readLines({ worker, signal }, png, area)).filter(isCertain));
     }
     return addLines(lines, added);
@@ -109,7 +109,7 @@ export class TextReader {
 async function startTesseract(language: string): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
   const worker = await createWorker(language, LSTM_ENGINE, {
-    langPath: join(languageFolder(language), '4.0.0_best_int'),
+    langPath: join(languageDataFolderOf(language), '4.0.0_best_int'),
     gzip: true,
     cacheMethod: 'none',
     errorHandler: () => undefined,

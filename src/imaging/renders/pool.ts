@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { RenderResult, RenderTask } from '../../../workers/render/protocol.ts';
+import { rejectOnAbort } from '../../../workers/transport/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { AdmissionQueue } from '../images/admission.ts';
-import { type CallDeadline, unlessAborted } from '../images/deadline.ts';
+import type { CallDeadline } from '../images/deadline.ts';
 import type { AccountWorkerTime } from '../images/pools/work-history.ts';
 import type { WorkClass } from '../images/slots.ts';
 import { drawingTooSlowError, stoppedForOthersError } from './failures.ts';
@@ -45,7 +46,7 @@ const MIN_DELAYING_MS = 1_000;
  * While other accounts wait, a page counts as slow after this time at the earliest, however quick the usual page is.
  * Restarting a page elsewhere takes about as long.
  */
-const MIN_SLOW_MS = 300;
+const MIN_SLOW_THRESHOLD_MS = 300;
 /**
  * The first page of an account counts as slow after this time at the earliest, if other accounts are served but none
  * waits. Such a page takes only CPU time from them.
@@ -57,11 +58,10 @@ const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
  */
 const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
 /**
- * The highest drawing time at which a page starts to count as slow. That time is computed as a multiple of the usual
- * one.
+ * The highest value of the drawing time from which a page counts as slow. It is a multiple of the usual drawing time.
  */
-const MAX_SLOW_MS = 2_000;
-const SLOW_TIME_FACTOR = 4;
+const MAX_SLOW_THRESHOLD_MS = 2_000;
+const SLOW_THRESHOLD_FACTOR = 4;
 
 /** A page that waits for a thread of the pool, or that a thread draws. */
 interface PooledPage {
@@ -87,7 +87,7 @@ export class RenderPool {
   readonly #pages = new Set<PooledPage>();
   #threads: readonly RenderThread[];
   /** Removed threads that still have pages. */
-  readonly #retiring = new Set<RenderThread>();
+  readonly #retiringThreads = new Set<RenderThread>();
   #cancelNextCheck: (() => void) | undefined;
 
   constructor(options: RenderPoolOptions) {
@@ -169,7 +169,7 @@ export class RenderPool {
     this.#threads = threads;
     this.admission.resize(this.#slotsOf(threads.length));
     for (const thread of removed) {
-      this.#retiring.add(thread);
+      this.#retiringThreads.add(thread);
       this.#stopThreadWhenFree(thread);
     }
   }
@@ -213,10 +213,10 @@ export class RenderPool {
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
     const clientGone = AbortSignal.any([ending, moving.signal]);
     const answer = thread.draw(task, { clientGone, onDrawing }).finally(() => {
-      if (this.#retiring.has(thread)) this.#stopThreadWhenFree(thread);
+      if (this.#retiringThreads.has(thread)) this.#stopThreadWhenFree(thread);
     });
     try {
-      return await unlessAborted(answer, moving.signal);
+      return await rejectOnAbort(answer, moving.signal);
     } catch (error) {
       if (moving.signal.aborted) return 'moved';
       throw error;
@@ -281,7 +281,7 @@ export class RenderPool {
    */
   #maxDrawingMs(page: PooledPage): number {
     const { fairDrawingMs, workerTime } = this.#options;
-    if (this.#keepsOthersWaiting(page)) return fairDrawingMs ?? this.#slowThresholdMs(MIN_SLOW_MS);
+    if (this.#keepsOthersWaiting(page)) return fairDrawingMs ?? this.#slowThresholdMs(MIN_SLOW_THRESHOLD_MS);
     if (fairDrawingMs !== undefined || workerTime.isOnlyActiveAccount(page.accountId)) return Infinity;
     const isKnown = this.#usualTime.hasDrawn(page.accountId);
     return isKnown ? MAX_DRAWING_BESIDE_OTHERS_MS : this.#slowThresholdMs(MIN_SLOW_BESIDE_OTHERS_MS);
@@ -305,8 +305,8 @@ export class RenderPool {
   }
 
   #slowThresholdMs(minMs: number): number {
-    const usualMs = SLOW_TIME_FACTOR * this.#usualTime.medianMs();
-    return Math.min(MAX_SLOW_MS, Math.max(minMs, usualMs));
+    const usualMs = SLOW_THRESHOLD_FACTOR * this.#usualTime.medianMs();
+    return Math.min(MAX_SLOW_THRESHOLD_MS, Math.max(minMs, usualMs));
   }
 
   /**
@@ -322,7 +322,7 @@ export class RenderPool {
 
   #stopThreadWhenFree(thread: RenderThread): void {
     if (thread.busy > 0) return;
-    this.#retiring.delete(thread);
+    this.#retiringThreads.delete(thread);
     void thread.stop();
   }
 }
@@ -346,20 +346,20 @@ const MAX_REMEMBERED_ACCOUNTS = 64;
  */
 export class UsualDrawingTime {
   /** The milliseconds that the last page of each account took, by account id. */
-  readonly #lastMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
+  readonly #lastDrawingMs = new LRUCache<string, number>({ max: MAX_REMEMBERED_ACCOUNTS });
 
   record(accountId: string, drawnMs: number): void {
-    this.#lastMs.set(accountId, drawnMs);
+    this.#lastDrawingMs.set(accountId, drawnMs);
   }
 
   /** Whether the account is remembered to have drawn a page. */
   hasDrawn(accountId: string): boolean {
-    return this.#lastMs.has(accountId);
+    return this.#lastDrawingMs.has(accountId);
   }
 
   /** The median drawing time of the last page of each account; 0 before the first page. */
   medianMs(): number {
-    const sorted = [...this.#lastMs.values()].sort((a, b) => a - b);
+    const sorted = [...this.#lastDrawingMs.values()].sort((a, b) => a - b);
     // With two accounts, the quicker time counts, because the slower account may be the one that keeps the other
     // waiting.
     return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;

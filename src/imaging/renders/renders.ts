@@ -238,27 +238,27 @@ export const SLOW_ACCOUNT_TTL_MS = 60_000;
 export class SlowAccounts {
   readonly #clock: Clock;
   /** The time, on the monotonic clock, until which each account counts as slow. The earliest comes first. */
-  readonly #until = new Map<string, number>();
+  readonly #slowUntilMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   markSlow(accountId: string): void {
-    this.#until.delete(accountId);
-    this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_TTL_MS);
+    this.#slowUntilMs.delete(accountId);
+    this.#slowUntilMs.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_TTL_MS);
     this.#forgetExpired();
   }
 
   has(accountId: string): boolean {
-    return (this.#until.get(accountId) ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsedMs();
+    return (this.#slowUntilMs.get(accountId) ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsedMs();
   }
 
   #forgetExpired(): void {
     const nowMs = this.#clock.elapsedMs();
-    for (const [accountId, endsMs] of this.#until) {
+    for (const [accountId, endsMs] of this.#slowUntilMs) {
       if (endsMs > nowMs) return;
-      this.#until.delete(accountId);
+      this.#slowUntilMs.delete(accountId);
     }
   }
 }

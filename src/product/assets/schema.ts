@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
+import { ImageObject, ImageTags, PALETTE_SIZE_SCHEMA } from '../../imaging/images/image-object.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import { componentSchema, HTTP_ADDRESS_SCHEMA } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
@@ -56,7 +56,7 @@ const responseFields = {
   metadata: Type.Optional(
     Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),
   ),
-  palette: Type.Optional(PALETTE_SIZE),
+  palette: Type.Optional(PALETTE_SIZE_SCHEMA),
 };
 
 export const UploadQuery = Type.Object({

@@ -139,13 +139,14 @@ export function defineImageOp<const N extends string, O extends StepName>(
   operation: O,
   source: PixelOpDefinition<N, (typeof OPERATIONS)[O]['declared']> & { description?: string },
 ): PixelOp<N> {
-  const { description, declared, rule, readsSecondAsset }: StepOperation = OPERATIONS[operation];
+  const { description, declared, findInvalidArgument, readsSecondAsset }: StepOperation =
+    OPERATIONS[operation];
   const own = Object.keys(declared);
   return definePixelOp<N, TProperties, StepOf<object>>({
     description,
     parameters: declared,
     readsSecondAsset,
-    rule,
+    rule: findInvalidArgument,
     ...(source as unknown as PixelOpDefinition<N, TProperties>),
     compile(params) {
       const sent = withoutAbsentFields(Object.fromEntries(own.map((name) => [name, params[name]])));

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
+import { ImageObject, ImageTags, PALETTE_SIZE_SCHEMA } from '../../imaging/images/image-object.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { checkImageContentType } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
@@ -55,7 +55,7 @@ export async function metadataRoutes(
   );
 }
 
-const MetadataQuery = Type.Object({ palette: Type.Optional(PALETTE_SIZE) });
+const MetadataQuery = Type.Object({ palette: Type.Optional(PALETTE_SIZE_SCHEMA) });
 type MetadataQuery = Static<typeof MetadataQuery>;
 
 const Metadata = Type.Object(

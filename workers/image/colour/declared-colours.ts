@@ -47,7 +47,10 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
   return { input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'), isHdr: colours.isHdr };
 }
 
-/** The colours of a 16-bit grey picture with a profile. This is needed because sharp ignores such a profile. */
+/**
+ * The colours of a 16-bit grey picture with a profile, because sharp ignores such a profile; undefined for any other
+ * picture.
+ */
 function deepGreyColoursOf({ isGrey, bitDepth, profile }: PngColours): DeclaredColourSpace | undefined {
   return isGrey && bitDepth === 16 && profile ? coloursOfGreyProfile(profile()) : undefined;
 }
@@ -70,7 +73,7 @@ function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | 
   return isSrgb ? 'srgb' : coloursOfGamma(gamma);
 }
 
-/** A copy of a PNG with an ICC profile of these colours. */
+/** A copy of a PNG with an ICC profile of the given colours. */
 function withNamedColourProfile(
   png: Uint8Array<ArrayBuffer>,
   colours: DeclaredColourSpace,
@@ -118,7 +121,7 @@ function declaredAvifColoursOf({ codePoints, profile, isGrey }: AvifColours) {
   return codePoints && colourSpaceOfCodePoints(codePoints);
 }
 
-/** How the values of pixels differ from plain colours. */
+/** What libvips ignores about the pixel values of a picture. */
 interface MisreadValues {
   /** Whether the colours are multiplied by alpha. */
   isPremultiplied: boolean;
@@ -127,9 +130,9 @@ interface MisreadValues {
 }
 
 /**
- * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
- * low, because the PNG is decoded at once.
- * @param misread how its pixels differ from those of the result, which are plain colours.
+ * Converts a picture to a PNG with all its bits and its metadata, without converting its colours to another space. The
+ * compression is low, because the PNG is decoded at once.
+ * @param misread what libvips ignores about the pixel values. The PNG has values that need no such knowledge.
  */
 async function convertToPng(
   file: Uint8Array<ArrayBuffer>,
@@ -141,7 +144,7 @@ async function convertToPng(
   const pipeline = open().keepMetadata();
   if (misread?.isPremultiplied || misread?.isLimited) {
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
-    if (misread.isLimited) expandRange(pixels);
+    if (misread.isLimited) expandLimitedRange(pixels);
     if (misread.isPremultiplied) unpremultiplyAlpha(pixels);
     const { data, width, height, channels } = pixels;
     // sharp cannot attach metadata to raw pixels, so the pixels are laid over those of the file. sharp accepts any
@@ -154,7 +157,7 @@ async function convertToPng(
 }
 
 /** Expands colours of limited range to the full range, in place. Alpha always has the full range. */
-function expandRange({ data, channels }: Pixels | DeepPixels): void {
+function expandLimitedRange({ data, channels }: Pixels | DeepPixels): void {
   const levels = 256 ** data.BYTES_PER_ELEMENT;
   const [black, range] = [(levels * 16) / 256, (levels * 219) / 256];
   const colours = channels - (channels % 2 === 0 ? 1 : 0);

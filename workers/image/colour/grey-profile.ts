@@ -1,15 +1,15 @@
 import { ByteReader } from '../../formats/bytes.ts';
 
 /**
- * The curve of a grey ICC profile (ICC.1, 8.3.3), as scanners and photo editors attach it. sharp ignores such a profile
- * if the picture has 16 bits.
+ * Reads the curve of a grey ICC profile (ICC.1, 8.3.3), which scanners and photo editors attach. sharp ignores such a
+ * profile if the picture has 16 bits.
  */
 
 const PROFILE_HEADER_BYTES = 128;
 const TAG_ENTRY_BYTES = 12;
 const MAX_PROFILE_TAGS = 100;
 /** The number of parameters of each kind of parametric curve (ICC.1, 10.18). */
-const PARAMETER_COUNTS = [1, 3, 4, 5, 7];
+const PARAMETER_COUNTS_BY_CURVE_KIND = [1, 3, 4, 5, 7];
 
 type LightCurve = (value: number) => number;
 
@@ -22,7 +22,7 @@ export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | 
   const bytes = new ByteReader(profile);
   try {
     if (bytes.text(16, 4) !== 'GRAY') return undefined;
-    const at = findTag(bytes, 'kTRC');
+    const at = findTagOffset(bytes, 'kTRC');
     const curve = at === undefined ? undefined : readCurve(bytes, at);
     // With Lab as its connection space, the curve gives L*.
     return curve && bytes.text(20, 4) === 'Lab ' ? (value) => lightOfLightness(curve(value)) : curve;
@@ -32,7 +32,7 @@ export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | 
   }
 }
 
-function findTag(bytes: ByteReader, name: string): number | undefined {
+function findTagOffset(bytes: ByteReader, name: string): number | undefined {
   for (let index = 0; index < Math.min(MAX_PROFILE_TAGS, bytes.u32(PROFILE_HEADER_BYTES)); index++) {
     const at = PROFILE_HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
     if (bytes.text(at, 4) === name) return bytes.u32(at + 4);
@@ -64,7 +64,7 @@ function readTableCurve(bytes: ByteReader, at: number): LightCurve {
 
 function readParametricCurve(bytes: ByteReader, at: number): LightCurve | undefined {
   const kind = bytes.u16(at + 8);
-  const count = PARAMETER_COUNTS[kind];
+  const count = PARAMETER_COUNTS_BY_CURVE_KIND[kind];
   if (count === undefined) return undefined;
   const numbers = Array.from({ length: count }, (_, index) => (bytes.u32(at + 12 + 4 * index) | 0) / 65_536);
   const [g = 1, a = 1, b = 0, third = 0, fourth = 0, e = 0, f = 0] = numbers;

@@ -28,8 +28,8 @@ const BRADFORD_MATRIX: Matrix3 = [
 ];
 
 /** The number of points of a curve. It is high because the PQ curve is steep. */
-const CURVE_POINTS = 4096;
-/** The largest coordinate that is accepted. A profile can hold slightly more. */
+const CURVE_POINT_COUNT = 4096;
+/** The largest XYZ coordinate that is accepted. Those of displays are at most 1. */
 const MAX_XYZ = 4;
 
 /** The profile of a picture with these colours, in RGB or in one grey channel. */
@@ -147,10 +147,10 @@ function xyzTag(values: Vector3): Buffer {
 }
 
 function curveTag(curve: (value: number) => number): Buffer {
-  const body = Buffer.alloc(4 + CURVE_POINTS * 2);
-  body.writeUInt32BE(CURVE_POINTS);
-  for (let point = 0; point < CURVE_POINTS; point++) {
-    const light = Math.min(1, Math.max(0, curve(point / (CURVE_POINTS - 1))));
+  const body = Buffer.alloc(4 + CURVE_POINT_COUNT * 2);
+  body.writeUInt32BE(CURVE_POINT_COUNT);
+  for (let point = 0; point < CURVE_POINT_COUNT; point++) {
+    const light = Math.min(1, Math.max(0, curve(point / (CURVE_POINT_COUNT - 1))));
     body.writeUInt16BE(Math.round(light * 65535), 4 + point * 2);
   }
   return tagOfType('curv', body);

@@ -55,7 +55,7 @@ const HDR_WHITE_NITS = 203;
 const SRGB_EXPONENT = 2.2;
 const SRGB_EXPONENT_TOLERANCE = 0.05;
 /** The range of plausible exponents. Other values are treated as errors of the file. */
-const EXPONENT_RANGE = [0.1, 10] as const;
+const PLAUSIBLE_EXPONENT_RANGE = [0.1, 10] as const;
 /** The largest distance at which a chromaticity counts as that of sRGB, as in libpng. */
 const CHROMATICITY_TOLERANCE = 0.01;
 
@@ -98,7 +98,7 @@ export function coloursOfGamma(colours: GammaAndPrimaries): DeclaredColourSpace 
   const { gamma = 1 / SRGB_EXPONENT, chromaticities } = colours;
   const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : SRGB_PRIMARIES;
   const exponent = 1 / gamma;
-  const [least, most] = EXPONENT_RANGE;
+  const [least, most] = PLAUSIBLE_EXPONENT_RANGE;
   const isSrgbCurve =
     !(exponent >= least && exponent <= most) ||
     Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_TOLERANCE;
@@ -124,7 +124,7 @@ const TRANSFER_CURVES: Record<number, (value: number) => number> = {
   5: (value) => value ** 2.8,
   8: (value) => value,
   [PQ_TRANSFER]: (value) => toneMapToWhite(pqToNits(value)),
-  [HLG_TRANSFER]: (value) => toneMapToWhite(HDR_PEAK_NITS * hlgToScene(value) ** 1.2),
+  [HLG_TRANSFER]: (value) => toneMapToWhite(HDR_PEAK_NITS * hlgToSceneLight(value) ** 1.2),
 };
 
 function pqToNits(value: number): number {
@@ -137,7 +137,7 @@ function nitsToPq(nits: number): number {
   return ((0.8359375 + 18.8515625 * root) / (1 + 18.6875 * root)) ** (2523 / 32);
 }
 
-function hlgToScene(value: number): number {
+function hlgToSceneLight(value: number): number {
   if (value <= 0.5) return value ** 2 / 3;
   return (Math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12;
 }

@@ -7,7 +7,7 @@ import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
 import { parseCssColour } from './colour.ts';
 
 /** The number of channels of a pixel. The pixels form one row, one pixel per colour. */
-const CHANNELS = 3;
+const CHANNEL_COUNT = 3;
 
 /**
  * Converts CSS colours, which are sRGB, to the values of a picture that keeps its own profile, so that the painted
@@ -27,10 +27,10 @@ export async function convertColoursToProfile(
   const row = Uint8Array.from(colours.flatMap(([, { r, g, b }]) => [r, g, b]));
   const converted = await convertRow(row, profile).catch(() => undefined);
   // A profile of another colour space does not belong to RGB pixels.
-  if (converted?.channels !== CHANNELS) return new Map();
+  if (converted?.channels !== CHANNEL_COUNT) return new Map();
   return new Map(
     colours.map(([text, { alpha }], index) => {
-      const [r, g, b] = converted.data.subarray(index * CHANNELS);
+      const [r, g, b] = converted.data.subarray(index * CHANNEL_COUNT);
       return [text, `rgba(${r}, ${g}, ${b}, ${alpha})`];
     }),
   );
@@ -42,7 +42,7 @@ export async function convertColoursToProfile(
  */
 async function convertRow(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
   const path = join(tmpdir(), `darkroom-${randomUUID()}.icc`);
-  const raw = { width: row.length / CHANNELS, height: 1, channels: CHANNELS } as const;
+  const raw = { width: row.length / CHANNEL_COUNT, height: 1, channels: CHANNEL_COUNT } as const;
   try {
     await writeFile(path, profile, { mode: 0o600, flag: 'wx' });
     return await readPixels(sharp(row, { raw }).withIccProfile(path, { attach: false }));

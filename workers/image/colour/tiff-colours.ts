@@ -95,7 +95,7 @@ function readGreyCurve(bytes: ByteReader, { photometric, bits, sampleFormat, ent
     : greyProfileCurve(bytes.slice(valueAt, valueAt + claimedBytes));
 }
 
-const MAX_LEVEL = 65_535;
+const MAX_16_BIT_LEVEL = 65_535;
 
 /** Converts 16-bit grey to the curve of sRGB, in place. */
 function convertGreyToSrgb(
@@ -103,10 +103,10 @@ function convertGreyToSrgb(
   curve: (value: number) => number,
 ): void {
   const isInverted = photometric === PHOTOMETRIC_INTERPRETATIONS.white;
-  const converted = Uint16Array.from({ length: MAX_LEVEL + 1 }, (_, level) => {
-    const value = (isInverted ? MAX_LEVEL - level : level) / MAX_LEVEL;
-    const srgb = Math.round(MAX_LEVEL * linearToSrgb(Math.min(1, Math.max(0, curve(value)))));
-    return isInverted ? MAX_LEVEL - srgb : srgb;
+  const converted = Uint16Array.from({ length: MAX_16_BIT_LEVEL + 1 }, (_, level) => {
+    const value = (isInverted ? MAX_16_BIT_LEVEL - level : level) / MAX_16_BIT_LEVEL;
+    const srgb = Math.round(MAX_16_BIT_LEVEL * linearToSrgb(Math.min(1, Math.max(0, curve(value)))));
+    return isInverted ? MAX_16_BIT_LEVEL - srgb : srgb;
   });
   for (let at = 0; at < data.length; at += channels) data[at] = converted[data[at] as number] as number;
 }
@@ -139,10 +139,10 @@ function plainPixels(
       toRgb(data[at] as number, data[at + 1] as number, data[at + 2] as number, data, at);
   }
   if (isPremultiplied) unpremultiplyAlpha({ data, channels });
-  return { data, channels, hasAlpha, photometric: photometricAfter(page) };
+  return { data, channels, hasAlpha, photometric: photometricAfterConversion(page) };
 }
 
-function photometricAfter({ photometric }: TiffPage): number {
+function photometricAfterConversion({ photometric }: TiffPage): number {
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) return PHOTOMETRIC_INTERPRETATIONS.rgb;
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab) return PHOTOMETRIC_INTERPRETATIONS.cieLab;
   return photometric;
@@ -204,7 +204,7 @@ function floatConversionOf(bits: number, sample: number): (value: number) => num
     to.set(from);
     // NaN counts as 0.
     const share = Math.min(1, Math.max(0, number[0] || 0));
-    return Math.round(MAX_LEVEL * (sample === 0 ? linearToSrgb(share) : share));
+    return Math.round(MAX_16_BIT_LEVEL * (sample === 0 ? linearToSrgb(share) : share));
   };
 }
 

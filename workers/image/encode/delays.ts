@@ -6,14 +6,14 @@ import { webpChunks } from '../../formats/riff.ts';
 const MAX_SLOWED_DELAY_MS = 10;
 const SLOWED_DELAY_MS = 100;
 /** The offset and the length of the duration in the content of a WebP's ANMF chunk. */
-const DURATION_OFFSET = 12;
-const DURATION_BYTES = 3;
+const WEBP_DURATION_OFFSET = 12;
+const WEBP_DURATION_BYTES = 3;
 
 /** The longest delay that sharp accepts, in milliseconds. */
 export const MAX_SHARP_DELAY_MS = 65_535;
 /** The offset of the delay in a graphic control of a GIF, in hundredths of a second. */
-const DELAY_OFFSET = 2;
-const MAX_GIF_DELAY = 0xffff;
+const GIF_DELAY_OFFSET = 2;
+const MAX_GIF_DELAY_CENTISECONDS = 0xffff;
 
 /** The milliseconds for which players show a frame with this delay in its file. */
 export function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
@@ -49,16 +49,16 @@ function restoreWebpDelays(
   const file = Buffer.from(webp.buffer, webp.byteOffset, webp.byteLength);
   let picture = 0;
   for (const { type, start, end } of webpChunks(new ByteReader(file))) {
-    const at = start + DURATION_OFFSET;
-    if (type !== 'ANMF' || at + DURATION_BYTES > end) continue;
-    let leftMs = file.readUIntLE(at, DURATION_BYTES);
+    const at = start + WEBP_DURATION_OFFSET;
+    if (type !== 'ANMF' || at + WEBP_DURATION_BYTES > end) continue;
+    let leftMs = file.readUIntLE(at, WEBP_DURATION_BYTES);
     let durationMs = 0;
     for (; picture < delaysMs.length && leftMs > 0; picture++) {
       const delayMs = delaysMs[picture] as number;
       leftMs -= Math.min(playedDelayMs(delayMs), longestMs);
       durationMs += delayMs;
     }
-    file.writeUIntLE(durationMs, at, DURATION_BYTES);
+    file.writeUIntLE(durationMs, at, WEBP_DURATION_BYTES);
   }
 }
 
@@ -75,6 +75,9 @@ function restoreGifDelays(
   for (const [picture, { start }] of controls.entries()) {
     const delayMs = delaysMs[picture] as number;
     if (delayMs > longestMs)
-      file.writeUInt16LE(Math.min(MAX_GIF_DELAY, Math.round(delayMs / 10)), start + DELAY_OFFSET);
+      file.writeUInt16LE(
+        Math.min(MAX_GIF_DELAY_CENTISECONDS, Math.round(delayMs / 10)),
+        start + GIF_DELAY_OFFSET,
+      );
   }
 }

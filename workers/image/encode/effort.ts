@@ -25,7 +25,7 @@ const MIN_SHARP_COLOURS_EFFORT = 8;
  *     2  10 ms  33.4 kB      6 and sharp colours  73 ms  29.8 kB
  *     3  21 ms  31.5 kB
  */
-const WEBP_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
+const WEBP_ENCODER_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
 
 /**
  * Options of a lossy WebP.
@@ -33,18 +33,18 @@ const WEBP_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
  */
 export function webpEffortOptions(effort: number = DEFAULT_EFFORT.webp, sharpColours = false): WebpOptions {
   return {
-    effort: WEBP_EFFORTS[effort] as number,
+    effort: WEBP_ENCODER_EFFORTS[effort] as number,
     smartSubsample: sharpColours || effort >= MIN_SHARP_COLOURS_EFFORT,
   };
 }
 
 const MIN_TRELLIS_EFFORT = 9;
 /**
- * The factor by which the quality is raised to make up for trellis quantisation, which drops hardly visible details.
- * The raise is 1 at quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at
- * quality 50, and 1 % at 80.
+ * Trellis quantisation drops hardly visible details. To make up for that, the quality is raised by this share of its
+ * distance from 0 or 100, whichever is nearer: by 1 at quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA
+ * 2. Files are then 5 % smaller at quality 50, and 1 % at 80.
  */
-const TRELLIS_QUALITY_RAISE = 0.1;
+const TRELLIS_QUALITY_RAISE_SHARE = 0.1;
 
 /**
  * With at least this many pixels, a progressive JPEG is smaller than a sequential one. Progressive files of quality 80
@@ -72,7 +72,7 @@ export function jpegEffortOptions(
   const progressive = asked ?? (effort >= 3 && size.width * size.height >= MIN_PROGRESSIVE_PX);
   return {
     quality: hasTrellis
-      ? Math.round(quality + TRELLIS_QUALITY_RAISE * Math.min(quality, 100 - quality))
+      ? Math.round(quality + TRELLIS_QUALITY_RAISE_SHARE * Math.min(quality, 100 - quality))
       : quality,
     optimiseCoding: effort >= 1,
     progressive,
@@ -96,7 +96,7 @@ export const AVIF_DRAWING_EFFORT = { effort: 3, maxPx: 1_000_000 };
 /**
  * Limits of the effort for large pictures, so that they finish in time. Lossless encoding takes three times as long.
  */
-const MAX_AVIF_EFFORTS = {
+const AVIF_EFFORT_LIMITS = {
   lossy: [
     { overPx: 24_000_000, top: 1 },
     { overPx: 16_000_000, top: 2 },
@@ -118,7 +118,7 @@ export function avifEncoderEffort(
   lossless: boolean,
   { width, height }: Size,
 ): number {
-  const steps = MAX_AVIF_EFFORTS[lossless ? 'lossless' : 'lossy'];
+  const steps = AVIF_EFFORT_LIMITS[lossless ? 'lossless' : 'lossy'];
   const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? MAX_AVIF_EFFORT;
   return scaleEffort(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : DEFAULT_EFFORT.avif), top);
 }
@@ -127,7 +127,7 @@ export function avifEncoderEffort(
 const MAX_FULL_EFFORT_MEGAPIXELS = 2;
 const MAX_EFFORT = 9;
 /** The effort of a search over a large WebP. The next higher one takes twice the time. */
-const LARGE_WEBP_EFFORT = 7;
+const LARGE_WEBP_SEARCH_EFFORT = 7;
 
 /**
  * The effort of a search for the smallest file, which encodes many times. Undefined means the default effort.
@@ -140,7 +140,7 @@ export function defaultSearchEffort(
   const moving = animationSearchEffort(format, written);
   if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
   const isUnhurried = written.megapixels <= MAX_FULL_EFFORT_MEGAPIXELS;
-  if (format === 'webp') return isUnhurried ? MAX_EFFORT : LARGE_WEBP_EFFORT;
+  if (format === 'webp') return isUnhurried ? MAX_EFFORT : LARGE_WEBP_SEARCH_EFFORT;
   if (format === 'avif') return isUnhurried ? MAX_EFFORT : 0;
   return undefined;
 }
@@ -194,7 +194,7 @@ interface WrittenFrames {
  * A search encodes the whole animation about this many times. It therefore uses the effort for an animation that is as
  * many times larger.
  */
-const SEARCH_TRIALS = 2;
+const ANIMATION_SEARCH_TRIALS = 2;
 
 /** The effort for an animation. Undefined for a still picture, if the caller chose an effort, and for a search. */
 export function animationEffort(
@@ -209,7 +209,7 @@ export function animationSearchEffort(
   format: OutputFormat,
   written: WrittenFrames,
 ): AnimationEffort | undefined {
-  return animationEffortFor(format, written, SEARCH_TRIALS);
+  return animationEffortFor(format, written, ANIMATION_SEARCH_TRIALS);
 }
 
 function animationEffortFor(

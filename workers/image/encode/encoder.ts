@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
-import { invalidArgument } from '../refusal.ts';
+import { invalidParamRefusal } from '../refusal.ts';
 import {
   animationEffort,
   avifEncoderEffort,
@@ -175,12 +175,12 @@ export function assertEncodable(encode: EncodeOptions & { format: OutputFormat }
   const { format } = encode;
   const lossy = losslessImpossibleReason(encode);
   if (lossy !== undefined) {
-    throw invalidArgument('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
+    throw invalidParamRefusal('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
   }
   const limitPx = MAX_ENCODED_EDGE_PX[codecOf(encode)];
   if (size !== undefined && limitPx !== undefined && Math.max(size.width, size.height) > limitPx) {
     const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${limitPx}: ask for a smaller size or another format.`;
-    throw invalidArgument('format', message, { limit: limitPx });
+    throw invalidParamRefusal('format', message, { limit: limitPx });
   }
 }
 

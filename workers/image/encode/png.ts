@@ -86,9 +86,9 @@ export async function decodesToSamePixels(file: Uint8Array, { data, channels }: 
 }
 
 /** Types of chunks that hold the pixels of a PNG. */
-const PIXEL_CHUNKS: readonly string[] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'];
+const PIXEL_CHUNK_TYPES: readonly string[] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'];
 /** Types of chunks of a written PNG whose content does not depend on how its pixels are stored. */
-const PIXEL_INDEPENDENT_CHUNKS: readonly string[] = [
+const PIXEL_INDEPENDENT_CHUNK_TYPES: readonly string[] = [
   'iCCP',
   'sRGB',
   'gAMA',
@@ -117,14 +117,14 @@ export function withSmallerPngPixels(
   const theirs = [...pngChunks(new ByteReader(original))];
   const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE_CHUNK);
   const isKnown = ours.every(
-    ({ type }) => PIXEL_CHUNKS.includes(type) || PIXEL_INDEPENDENT_CHUNKS.includes(type),
+    ({ type }) => PIXEL_CHUNK_TYPES.includes(type) || PIXEL_INDEPENDENT_CHUNK_TYPES.includes(type),
   );
   if (isConverted || !isKnown || pixelChunkBytes(theirs) >= pixelChunkBytes(ours)) return written;
   const head = ours[0] as PngChunk;
   const pixels = theirs
-    .filter(({ type }) => PIXEL_CHUNKS.includes(type))
+    .filter(({ type }) => PIXEL_CHUNK_TYPES.includes(type))
     .map(({ at, next }) => original.subarray(at, next));
-  const apart = ours.filter(({ type }) => PIXEL_INDEPENDENT_CHUNKS.includes(type));
+  const apart = ours.filter(({ type }) => PIXEL_INDEPENDENT_CHUNK_TYPES.includes(type));
   const partOf = ({ at, next }: PngChunk) => written.subarray(at, next);
   return Buffer.concat([
     written.subarray(0, head.at),
@@ -137,6 +137,6 @@ export function withSmallerPngPixels(
 
 function pixelChunkBytes(chunks: readonly PngChunk[]): number {
   return chunks
-    .filter(({ type }) => PIXEL_CHUNKS.includes(type))
+    .filter(({ type }) => PIXEL_CHUNK_TYPES.includes(type))
     .reduce((sum, { at, next }) => sum + next - at, 0);
 }

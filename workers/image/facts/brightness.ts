@@ -64,7 +64,7 @@ interface GreyPixels extends Size {
 }
 
 /** The contribution of each channel value to the luminance, which is 0 to 255. */
-const [RED, GREEN, BLUE] = LUMA_WEIGHTS.map((weight) =>
+const [RED_LUMINANCE, GREEN_LUMINANCE, BLUE_LUMINANCE] = LUMA_WEIGHTS.map((weight) =>
   LINEAR_LIGHT_BY_SRGB_VALUE.map((light) => 255 * weight * light),
 ) as [Float64Array, Float64Array, Float64Array];
 /**
@@ -86,7 +86,9 @@ export function greyPixelsOf(pixels: Uint8Array, channels: 3 | 4, { width, heigh
   const data = new Uint8Array(width * height);
   for (let at = 0, to = 0; to < data.length; at += channels, to++) {
     const luminance =
-      (RED[pixels[at] ?? 0] ?? 0) + (GREEN[pixels[at + 1] ?? 0] ?? 0) + (BLUE[pixels[at + 2] ?? 0] ?? 0);
+      (RED_LUMINANCE[pixels[at] ?? 0] ?? 0) +
+      (GREEN_LUMINANCE[pixels[at + 1] ?? 0] ?? 0) +
+      (BLUE_LUMINANCE[pixels[at + 2] ?? 0] ?? 0);
     const whole = luminance | 0;
     data[to] =
       (GREY_BY_LUMINANCE[whole] ?? 0) + (NEXT_GREY_DIFFERENCE[whole] ?? 0) * (luminance - whole) + 0.5;

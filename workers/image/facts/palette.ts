@@ -20,7 +20,7 @@ const MIN_COLOUR_SHARE = 0.005;
 const INITIAL_CLUSTERS_PER_COLOUR = 3;
 /** The rounds of k-means. Further rounds move the colours by less than one step of a channel. */
 const KMEANS_ROUNDS = 12;
-/** Shares are rounded to this fraction, about one pixel of the largest sample. */
+/** Shares are rounded to a millionth, about one pixel of the largest sample. */
 const SHARE_PRECISION = 1_000_000;
 
 const toOklab = culori.converter('oklab');

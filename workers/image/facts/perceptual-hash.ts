@@ -3,7 +3,9 @@ import { greyPixelsOf } from './brightness.ts';
 
 /** The side of the square to which the picture is scaled, in pixels. */
 const SQUARE_EDGE_PX = 32;
-/** The hash has one bit per pair of a horizontal and a vertical frequency, from the lowest up. */
+/**
+ * The number of horizontal and of vertical frequencies, from the lowest up. The hash has one bit for each pair of them.
+ */
 const FREQUENCIES_PER_AXIS = 8;
 /**
  * The smallest strength of a frequency, of 255. A weaker one is a rounding error, and its bit is 0. A plain picture has

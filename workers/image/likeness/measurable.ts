@@ -1,5 +1,5 @@
 import type { Size } from '../../formats/size.ts';
-import { invalidArgument, type PassRefusal } from '../refusal.ts';
+import { invalidParamRefusal, type PassRefusal } from '../refusal.ts';
 import { MIN_SCORED_EDGE_PX } from './ssimulacra2.ts';
 
 /** The most pixels of a picture that is scored. For a larger one, a search by SSIMULACRA 2 would not end in time. */
@@ -21,12 +21,12 @@ export function scoreRefusalFor(
 ): PassRefusal | undefined {
   if (Math.min(width, height) < MIN_SCORED_EDGE_PX) {
     const message = `ssimulacra2 needs pictures of at least ${MIN_SCORED_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ${instead}.`;
-    return invalidArgument('ssimulacra2', message, { limit: MIN_SCORED_EDGE_PX });
+    return invalidParamRefusal('ssimulacra2', message, { limit: MIN_SCORED_EDGE_PX });
   }
   if (width * height * frames > MAX_SCORED_PX) {
     const megapixels = (one: number) => (one / 1e6).toFixed(1);
     const message = `ssimulacra2 is measured up to ${megapixels(MAX_SCORED_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ${instead}.`;
-    return invalidArgument('ssimulacra2', message, { limit: MAX_SCORED_PX });
+    return invalidParamRefusal('ssimulacra2', message, { limit: MAX_SCORED_PX });
   }
   return undefined;
 }

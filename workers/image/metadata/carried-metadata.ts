@@ -2,11 +2,11 @@ import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
 import {
   buildJpegSegment,
+  buildProfileSegments,
   JPEG_MARKER_BYTES,
   JPEG_MARKERS,
   jpegHeadSegments,
   MAX_JPEG_SEGMENT_BYTES,
-  profileSegments,
   withJpegSegments,
 } from '../../formats/jpeg.ts';
 import { EXIF_PREFIX, tiffFromPage } from '../../formats/tiff.ts';
@@ -25,7 +25,7 @@ import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
 import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
 /** The part of a pass that decides which metadata of its file is kept. */
-interface PassOverMetadata {
+interface MetadataPass {
   task: { input: Uint8Array<ArrayBuffer> };
   encode: Pick<EncodeOptions, 'metadata'>;
   source: InputFacts;
@@ -78,7 +78,10 @@ interface CarriedMetadataOptions {
   isAnimated: boolean;
   /** Whether the pass may move a pixel of the picture. */
   movesPixels: boolean;
-  /** Whether the pass hides something. Of metadata blocks that cannot be searched, only the rights are then kept. */
+  /**
+   * Whether the pass hides content, as a redaction does. Of metadata blocks that cannot be searched, only the rights
+   * are then kept.
+   */
   hidesContent: boolean;
 }
 
@@ -158,9 +161,7 @@ export function carriedProfileOf(
 }
 
 /** Sets the pipeline of the picture to write the metadata that the policy keeps. */
-export async function pipelineWithMetadata(
-  pass: PassOverMetadata & { picture: PassPicture },
-): Promise<Sharp> {
+export async function pipelineWithMetadata(pass: MetadataPass & { picture: PassPicture }): Promise<Sharp> {
   const { picture, carried } = pass;
   if (picture.fromFile && !carried.pixelsOnly && !wouldCorruptProfile(pass))
     return withMetadataBlocks(picture.finish(), pass);
@@ -172,11 +173,7 @@ export async function pipelineWithMetadata(
  * Whether sharp 0.35.5 would write freed memory in place of the profile. After a conversion of greyscale or 16-bit
  * colours, sharp sets the profile again. By then it has freed the profile if it copied the picture in order to turn it.
  */
-function wouldCorruptProfile({
-  picture,
-  source,
-  profile,
-}: PassOverMetadata & { picture: PassPicture }): boolean {
+function wouldCorruptProfile({ picture, source, profile }: MetadataPass & { picture: PassPicture }): boolean {
   return profile === 'own' && (picture.usesSlot('greyscale') || (source.isDeep && !picture.isDeep));
 }
 
@@ -188,14 +185,14 @@ function wouldCorruptProfile({
  */
 export function pixelsWithMetadata(
   pixels: Pixels | DeepPixels,
-  pass: PassOverMetadata,
+  pass: MetadataPass,
   writtenIn: string | undefined,
 ): Sharp {
   const pipeline = layOverFile(pixels, pass);
   return writtenIn === undefined ? pipeline : pipeline.toColourspace(writtenIn);
 }
 
-function layOverFile(pixels: Pixels | DeepPixels, pass: PassOverMetadata): Sharp {
+function layOverFile(pixels: Pixels | DeepPixels, pass: MetadataPass): Sharp {
   const { task, encode, source, chosen, carried, profile } = pass;
   if (encode.metadata !== 'keep' || source.format === 'raw')
     return withMetadataBlocks(openPixelPipeline(pixels), pass);
@@ -217,7 +214,7 @@ function layOverFile(pixels: Pixels | DeepPixels, pass: PassOverMetadata): Sharp
  * Sets the pipeline to write EXIF, XMP and the profile. The orientation of a still picture is not written, because
  * sharp drops the tag once it has turned the picture upright.
  */
-function withMetadataBlocks(pipeline: Sharp, { source, encode, carried, profile }: PassOverMetadata): Sharp {
+function withMetadataBlocks(pipeline: Sharp, { source, encode, carried, profile }: MetadataPass): Sharp {
   const { exif, xmp } = carried;
   if (exif?.fields !== undefined) pipeline.withExif({ IFD0: exif.fields });
   else if (exif !== undefined) pipeline.keepExif();
@@ -269,7 +266,8 @@ async function makeCarrier(
   }
   const exif = format === 'tiff' && outputFormat !== 'tiff' ? exifBlockOf(file) : undefined;
   if (exif === undefined || exif.length > MAX_JPEG_SEGMENT_BYTES) return undefined;
-  const profile = icc !== undefined && (space === 'srgb' || space === 'rgb16') ? profileSegments(icc) : [];
+  const profile =
+    icc !== undefined && (space === 'srgb' || space === 'rgb16') ? buildProfileSegments(icc) : [];
   return makeOnePixelJpegWith([
     buildJpegSegment(JPEG_MARKERS.app1, Buffer.from(EXIF_PREFIX, 'latin1'), exif),
     ...profile,

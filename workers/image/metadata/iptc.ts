@@ -14,7 +14,10 @@ import { containsPicture } from './embedded-pictures.ts';
  * resource, a TIFF as a tag.
  */
 
-/** The dataset numbers of the two fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines them. */
+/**
+ * The dataset numbers of the two rights fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines
+ * them.
+ */
 const BY_LINE_DATASET = { number: 80, maxBytes: 32 };
 const COPYRIGHT_NOTICE_DATASET = { number: 116, maxBytes: 128 };
 /** Declares the texts as UTF-8: the escape sequence `ESC % G` in dataset 1:90. */
@@ -24,7 +27,7 @@ const UTF8_DECLARATION = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
  * The numbers of two IPTC records. The envelope record names the encoding of texts, and the application record holds
  * the texts that describe a picture.
  */
-const [ENVELOPE, APPLICATION] = [1, 2];
+const [ENVELOPE_RECORD, APPLICATION_RECORD] = [1, 2];
 /** The first of the three dataset numbers of the application record that hold a preview. */
 const FIRST_PREVIEW_DATASET = 200;
 /** The limit of an IPTC block in bytes, because a JPEG holds it in one segment. */
@@ -39,7 +42,8 @@ export function carriedIptc(block: Uint8Array): Buffer | undefined {
   const bytes = new ByteReader(datasetBytesOf(block));
   const kept: Uint8Array[] = [];
   for (const { record, number, at, start, end, truncated } of iptcDatasets(bytes)) {
-    const isText = record === ENVELOPE || (record === APPLICATION && number < FIRST_PREVIEW_DATASET);
+    const isText =
+      record === ENVELOPE_RECORD || (record === APPLICATION_RECORD && number < FIRST_PREVIEW_DATASET);
     if (isText && !truncated && !containsPicture(bytes.slice(start, end))) kept.push(bytes.slice(at, end));
   }
   const iptc = Buffer.concat(kept);

@@ -90,8 +90,8 @@ async function decodeFile(
   const header = await openForMeasuring(described, raw).metadata();
   const pixels = header.width * header.height;
   if (pixels * pageCountOf(header, hints) > MAX_PIXELS) throw pictureTooLargeRefusal();
-  const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
-  const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isWide });
+  const isDeepWithProfile = header.depth !== 'uchar' && (header.hasProfile || input !== described);
+  const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isDeepWithProfile });
   const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));
   const headerBits = header.bitsPerSample ?? BITS_BY_SAMPLE_TYPE[header.depth] ?? 8;
   return { header, copy, isOpaque, bitDepth: bitDepth ?? headerBits };
@@ -139,7 +139,7 @@ function openForMeasuring(input: Uint8Array<ArrayBuffer>, raw: RawPixelShape | u
 async function decodeWorkingCopy(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixelShape | undefined,
-  { size, isWide }: { size: Size; isWide: boolean },
+  { size, isDeepWithProfile }: { size: Size; isDeepWithProfile: boolean },
 ): Promise<PixelSample & Pick<PipelineOutput, 'data'>> {
   const within = fitIntoBox(
     size,
@@ -151,7 +151,7 @@ async function decodeWorkingCopy(
   const small = openForMeasuring(input, raw)
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
-  if (isWide) toSrgb(small);
+  if (isDeepWithProfile) toSrgb(small);
   const { data, info } = await encodeLocalOutput(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadablePictureRefusal();
   return { data, width: info.width, height: info.height, channels: info.channels };

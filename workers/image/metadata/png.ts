@@ -179,7 +179,7 @@ export function pngTexts(input: Uint8Array): PngText[] {
     if (!TEXT_CHUNK_TYPES.includes(type) || truncated || METADATA_BLOCK_START.test(bytes.text(start, 32)))
       continue;
     const content = Buffer.from(bytes.slice(start, end));
-    const text = textOf(type, content);
+    const text = decodedTextOf(type, content);
     if (text === undefined || containsPicture(content) || containsPicture(text)) continue;
     const keyword = content.toString('latin1', 0, content.indexOf(0));
     const chunk = Buffer.from(bytes.slice(at, next));
@@ -189,7 +189,7 @@ export function pngTexts(input: Uint8Array): PngText[] {
 }
 
 /** The encoded text of a text chunk; undefined if the chunk is damaged, or the text too long. */
-function textOf(type: string, content: Buffer): Buffer | undefined {
+function decodedTextOf(type: string, content: Buffer): Buffer | undefined {
   const packed = deflatedTextIn(type, content);
   if (packed !== undefined) return inflateWithLimit(packed, MAX_INFLATED_TEXT_BYTES);
   const keywordEnd = content.indexOf(0);

@@ -39,8 +39,8 @@ const RIGHTS_XMP_FIELDS: readonly (readonly [
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
 /**
- * The fields that replace XMP fields that a file lacks: first those of IPTC, then texts of a PNG. They are written as
- * XMP, because every format but GIF can carry XMP.
+ * Where the text of a rights field is taken from if the XMP of a file lacks it: first from IPTC, then from the texts of
+ * a PNG. It is written as XMP, because every format but GIF can carry XMP.
  */
 const IPTC_FIELD_BY_XMP_TAG: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 const PNG_KEYWORD_BY_XMP_TAG: Record<string, RegExp> = {

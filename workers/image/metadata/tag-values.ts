@@ -120,7 +120,7 @@ function utf16EncodingOf(text: Uint8Array, littleEndian: boolean): string {
   const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
   if (mark === 0xfeff) return UTF16_BE;
   if (mark === 0xfffe) return UTF16_LE;
-  const [first, second] = [distinctBytesIn(text, 0), distinctBytesIn(text, 1)];
+  const [first, second] = [distinctByteCountIn(text, 0), distinctByteCountIn(text, 1)];
   if (first === second) return littleEndian ? UTF16_LE : UTF16_BE;
   return first < second ? UTF16_BE : UTF16_LE;
 }
@@ -129,7 +129,7 @@ function utf16EncodingOf(text: Uint8Array, littleEndian: boolean): string {
  * The number of different values other than 0 among every second byte.
  * @param from offset of the first of these bytes.
  */
-function distinctBytesIn(text: Uint8Array, from: 0 | 1): number {
+function distinctByteCountIn(text: Uint8Array, from: 0 | 1): number {
   return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
 }
 

@@ -4,11 +4,11 @@ import { isoBoxes } from '../../formats/boxes.ts';
 import { ByteReader } from '../../formats/bytes.ts';
 import {
   buildJpegSegment,
+  buildProfileSegments,
   JPEG_MARKER_BYTES,
   JPEG_MARKERS,
   jpegHeadSegments,
   MAX_JPEG_SEGMENT_BYTES,
-  profileSegments,
 } from '../../formats/jpeg.ts';
 import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
 import { isBigTiff, withoutExifPrefix } from '../../formats/tiff.ts';
@@ -168,7 +168,7 @@ function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefin
 
 /** A JPEG that consists of ICC and IPTC blocks only. The reader does not accept these blocks outside of a JPEG. */
 function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
-  const segments = icc !== undefined && icc.byteLength <= MAX_BLOCK_BYTES ? profileSegments(icc) : [];
+  const segments = icc !== undefined && icc.byteLength <= MAX_BLOCK_BYTES ? buildProfileSegments(icc) : [];
   if (iptc !== undefined && iptc.byteLength <= MAX_JPEG_SEGMENT_BYTES)
     segments.push(buildJpegSegment(JPEG_MARKERS.app13, iptcResource(iptc)));
   if (segments.length === 0) return undefined;

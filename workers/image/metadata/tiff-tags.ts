@@ -24,14 +24,14 @@ interface TagEntry {
   below?: TagEntry[];
 }
 
-const LITTLE_ENDIAN = { littleEndian: true, isBig: false };
+const LITTLE_ENDIAN_CLASSIC_TIFF = { littleEndian: true, isBig: false };
 const ENTRY_BYTES = 12;
 const LONG_TYPE = 4;
 const UNDEFINED_TYPE = 7;
 /** The types of values that are pairs of numbers: fractions, unsigned and signed. */
 const RATIONAL_TYPES: readonly number[] = [5, 10];
-/** Types above this one hold offsets, which are useless outside of their file. */
-const LAST_COPIED_TYPE = 12;
+/** The highest type that is copied. Values of higher types are offsets, which are useless outside of their file. */
+const MAX_COPIED_TYPE = 12;
 const MAX_DIRECTORY_ENTRIES = 512;
 /** Tags with the size of the picture. They do not belong in the EXIF of a TIFF, which has other tags for the size. */
 const PIXEL_DIMENSION_TAGS: readonly number[] = [0xa002, 0xa003];
@@ -80,7 +80,7 @@ export function exifBlockOf(tiff: Uint8Array): Buffer | undefined {
   const described = carriedEntriesOf(tiff).filter(({ tag }) => DESCRIPTIVE_TAGS.has(tag));
   if (described.length === 0) return undefined;
   const { extended, entries } = appendValues(EMPTY_TIFF, described);
-  return withTiffDirectory(extended, LITTLE_ENDIAN, entries);
+  return withTiffDirectory(extended, LITTLE_ENDIAN_CLASSIC_TIFF, entries);
 }
 
 /**
@@ -116,7 +116,7 @@ function carriedValue(
   limitBytes: number,
 ): Buffer | undefined {
   const end = valueAt + claimedBytes;
-  if (type > LAST_COPIED_TYPE || claimedBytes === 0 || end > bytes.length || claimedBytes > limitBytes)
+  if (type > MAX_COPIED_TYPE || claimedBytes === 0 || end > bytes.length || claimedBytes > limitBytes)
     return undefined;
   const copy = Buffer.from(bytes.slice(valueAt, end));
   if (littleEndian) return copy;
@@ -155,7 +155,7 @@ function appendValues(file: Buffer, added: readonly TagEntry[]) {
     entry.writeUInt16LE(type, 2);
     entry.writeUInt32LE(count, 4);
     if (below !== undefined)
-      entry.writeUInt32LE(append(encodeTiffDirectory(LITTLE_ENDIAN, below.map(write), 0)), 8);
+      entry.writeUInt32LE(append(encodeTiffDirectory(LITTLE_ENDIAN_CLASSIC_TIFF, below.map(write), 0)), 8);
     else if (value.byteLength > 4) entry.writeUInt32LE(append(value), 8);
     else value.copy(entry, 8);
     return { tag, copied: entry };

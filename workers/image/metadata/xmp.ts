@@ -11,8 +11,8 @@ import { containsPicture } from './embedded-pictures.ts';
 /** The longest packet that is copied to a result. Packets of cameras and programs are far shorter. */
 const MAX_PACKET_BYTES = 1024 * 1024;
 /**
- * The deepest nesting of a packet that is copied to a result. It is limited, because the parser looks for the namespace
- * of a name in every element around it.
+ * The deepest nesting of a packet that is copied to a result. The parser looks for the namespace of a name in every
+ * element around it, so deep nesting would take too long.
  */
 const MAX_ELEMENT_DEPTH = 64;
 const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/';
@@ -132,15 +132,15 @@ interface OpenElement {
 const DESCRIPTIONS_PLACEHOLDER = '\0';
 
 class PacketWriter {
-  readonly #dropped: PropertyPatterns;
+  readonly #droppedProperties: PropertyPatterns;
   /** The properties of the main packet, if this is the writer of a second packet. */
   readonly #mainProperties: ReadonlySet<string> | undefined;
-  readonly #open: OpenElement[] = [];
+  readonly #openElements: OpenElement[] = [];
   readonly #descriptions: string[] = [];
   /** The properties of the picture that the packet has, as namespace and name. */
   readonly #properties = new Set<string>();
   /** The element that holds the descriptions. */
-  #rdf: OpenElement | undefined;
+  #rdfElement: OpenElement | undefined;
   #written = '';
 
   /**
@@ -149,7 +149,7 @@ class PacketWriter {
    *   elements around them.
    */
   constructor(dropped: PropertyPatterns, main?: PacketWriter) {
-    this.#dropped = dropped;
+    this.#droppedProperties = dropped;
     this.#mainProperties = main === undefined ? undefined : main.#properties;
   }
 
@@ -172,9 +172,9 @@ class PacketWriter {
    * @throws RangeError if the elements are nested too deeply.
    */
   open({ name, uri, local, attributes }: SaxesTagNS): void {
-    if (this.#open.length === MAX_ELEMENT_DEPTH) throw new RangeError('The packet is too deep.');
-    const isDescription = this.#isRdf(this.#open.at(-1));
-    const isProperty = this.#isRdf(this.#open.at(-2));
+    if (this.#openElements.length === MAX_ELEMENT_DEPTH) throw new RangeError('The packet is too deep.');
+    const isDescription = this.#isRdf(this.#openElements.at(-1));
+    const isProperty = this.#isRdf(this.#openElements.at(-2));
     const declared: Record<string, string> = {};
     let text = '';
     let hasKept = ENCLOSING_ELEMENTS.includes(local);
@@ -195,7 +195,9 @@ class PacketWriter {
     }
     const isDropped = (isProperty && this.#recordProperty(uri, local)) || this.#isDropped(uri, local);
     const around =
-      isDescription && this.#mainProperties !== undefined ? this.#open.map((outer) => outer.declared) : [];
+      isDescription && this.#mainProperties !== undefined
+        ? this.#openElements.map((outer) => outer.declared)
+        : [];
     const namespaces: Record<string, string> = Object.assign({}, ...around, declared);
     const element: OpenElement = {
       name,
@@ -210,12 +212,12 @@ class PacketWriter {
       hasKept,
       hasDropped,
     };
-    this.#open.push(element);
-    if (uri === RDF_NAMESPACE && local === 'RDF') this.#rdf ??= element;
+    this.#openElements.push(element);
+    if (uri === RDF_NAMESPACE && local === 'RDF') this.#rdfElement ??= element;
   }
 
   #isRdf(element: OpenElement | undefined): boolean {
-    return element !== undefined && element === this.#rdf;
+    return element !== undefined && element === this.#rdfElement;
   }
 
   /**
@@ -229,7 +231,7 @@ class PacketWriter {
   }
 
   text(text: string): void {
-    const element = this.#open.at(-1);
+    const element = this.#openElements.at(-1);
     if (element === undefined) return;
     element.text += text;
     element.content += escapeMarkup(text);
@@ -237,11 +239,11 @@ class PacketWriter {
 
   /** Closes an element. A list, or an entry of a list, is dropped if nothing is left in it. */
   close(): void {
-    const element = this.#open.pop();
+    const element = this.#openElements.pop();
     if (element === undefined) return;
     const { name, attributes, text, isDropped, hasKept, hasDropped } = element;
     const content = this.#isRdf(element) ? DESCRIPTIONS_PLACEHOLDER : element.content;
-    const parent = this.#open.at(-1);
+    const parent = this.#openElements.at(-1);
     const isEmptied = hasDropped && !hasKept && text.trim() === '';
     if (isDropped || isEmptied || containsPicture(text)) {
       if (parent !== undefined) parent.hasDropped = true;
@@ -252,7 +254,7 @@ class PacketWriter {
   }
 
   #write(markup: string): void {
-    const parent = this.#open.at(-1);
+    const parent = this.#openElements.at(-1);
     if (parent === undefined) this.#written += markup;
     else if (this.#isRdf(parent)) this.#descriptions.push(markup);
     else parent.content += markup;
@@ -264,7 +266,9 @@ class PacketWriter {
    *   are.
    */
   #isDropped(namespace: string, name: string): boolean {
-    return this.#dropped.some(([namespaces, names]) => namespaces.test(namespace) && names.test(name));
+    return this.#droppedProperties.some(
+      ([namespaces, names]) => namespaces.test(namespace) && names.test(name),
+    );
   }
 }
 

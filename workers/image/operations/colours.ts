@@ -95,7 +95,7 @@ export const recomb = defineStepOperation({
   },
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 15,
-  rule({ matrix }) {
+  findInvalidArgument({ matrix }) {
     if (matrix.every((row) => row.length === matrix.length)) return undefined;
     const message = 'matrix is not square: send 3 rows of 3, or 4 of 4.';
     return new BadArgumentError('matrix', message);

@@ -38,19 +38,19 @@ function croppedSize(input: Size, aspect: string): Size {
   return largestSizeOfRatio(input, across / down);
 }
 
-const MAX_EDGE_PX = 100_000;
+const MAX_COORDINATE_PX = 100_000;
 
 export const extract = defineStepOperation({
   description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
   parameters: {
     left: parameter.optional(
-      parameter.integer(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.'),
+      parameter.integer(0, MAX_COORDINATE_PX, 'Left edge of the rectangle in pixels; 0 when left out.'),
     ),
     top: parameter.optional(
-      parameter.integer(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.'),
+      parameter.integer(0, MAX_COORDINATE_PX, 'Top edge of the rectangle in pixels; 0 when left out.'),
     ),
-    width: parameter.integer(1, MAX_EDGE_PX, 'Width in pixels.'),
-    height: parameter.integer(1, MAX_EDGE_PX, 'Height in pixels.'),
+    width: parameter.integer(1, MAX_COORDINATE_PX, 'Width in pixels.'),
+    height: parameter.integer(1, MAX_COORDINATE_PX, 'Height in pixels.'),
   },
   grey: 'keeps',
   copies: 0,
@@ -87,7 +87,7 @@ function edgeError(
 }
 
 /** The smallest side of a picture in which sharp can search for edges, in pixels. */
-const MIN_EDGE_PX = 3;
+const MIN_TRIMMED_EDGE_PX = 3;
 
 export const trim = defineStepOperation({
   description:
@@ -109,7 +109,7 @@ export const trim = defineStepOperation({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {
-    if (Math.min(picture.width, picture.height) < MIN_EDGE_PX) return;
+    if (Math.min(picture.width, picture.height) < MIN_TRIMMED_EDGE_PX) return;
     const options: TrimOptions = {
       threshold,
       ...(background !== undefined && { background: parseColour(background, 'background') }),
@@ -131,8 +131,8 @@ export const trim = defineStepOperation({
 
 async function findContentBox(frame: Sharp, options: TrimOptions): Promise<Box> {
   const { info } = await encodeOutput(frame.trim(options).raw());
-  // sharp reports the position of the original picture relative to the trimmed one, so the offsets are zero or
-  // negative.
+  // sharp reports where the original picture lies relative to the trimmed one. The trimmed box lies at the negated
+  // position.
   return {
     left: -(info.trimOffsetLeft ?? 0),
     top: -(info.trimOffsetTop ?? 0),

@@ -95,7 +95,7 @@ export const convolve = defineStepOperation({
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: ({ width, height }) => 5 + 2 * width * height,
   frames: 'each',
-  rule({ width, height, kernel }) {
+  findInvalidArgument({ width, height, kernel }) {
     if (kernel.length === width * height) return undefined;
     const message = `kernel has ${kernel.length} weights, but ${width} × ${height} are expected.`;
     return new BadArgumentError('kernel', message);

@@ -1,22 +1,22 @@
 import type { Size } from '../../formats/size.ts';
 import { backgroundOrFill, isTranslucentColour, leavesTransparency, parseColour } from '../colour/colour.ts';
 import { changedSizeLimitError, cornerRadius, isRoundRadius } from '../pixels/geometry.ts';
-import { fillCorners, makeCornersTransparent, makeCornersTransparent as round } from '../pixels/paint.ts';
+import { fillCorners, makeCornersTransparent } from '../pixels/paint.ts';
 import { padPicture } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
 import * as parameter from './parameter.ts';
 
-const MAX_ADDED_PX = 16384;
+const MAX_ADDED_MARGIN_PX = 16384;
 
 type AddedMargins = Record<'top' | 'right' | 'bottom' | 'left', number>;
 
 export const extend = defineStepOperation({
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
-    top: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add above.', { default: 0 }),
-    right: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add on the right.', { default: 0 }),
-    bottom: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add below.', { default: 0 }),
-    left: parameter.integer(0, MAX_ADDED_PX, 'Pixels to add on the left.', { default: 0 }),
+    top: parameter.integer(0, MAX_ADDED_MARGIN_PX, 'Pixels to add above.', { default: 0 }),
+    right: parameter.integer(0, MAX_ADDED_MARGIN_PX, 'Pixels to add on the right.', { default: 0 }),
+    bottom: parameter.integer(0, MAX_ADDED_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
+    left: parameter.integer(0, MAX_ADDED_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
     extendWith: parameter.choice(
       ['background', 'copy', 'repeat', 'mirror'],
       'What fills the room: the background colour, the edge pixels, the picture again, or its mirror image.',
@@ -88,6 +88,6 @@ export const roundCorners = defineStepOperation({
   cpuMsPerMegapixel: 12,
   frames: 'each',
   async apply(picture, { radius }) {
-    round(await picture.pixels('rgba'), cornerRadius(radius, picture));
+    makeCornersTransparent(await picture.pixels('rgba'), cornerRadius(radius, picture));
   },
 });

@@ -57,10 +57,10 @@ interface StepMembers<A> {
   /** Whether the step hides content. Metadata that may hold a copy of the picture is then dropped. */
   hidesContent?: true;
   /**
-   * Checks rules over several arguments that the schema cannot express and that hold for every picture. Returns the
-   * error on the wrong argument. `apply` also checks these rules.
+   * Checks what the schema cannot express and what holds for every picture, such as a rule about several arguments.
+   * Returns the error on the wrong argument. `apply` repeats the check.
    */
-  rule(params: A): BadArgumentError | undefined;
+  findInvalidArgument(params: A): BadArgumentError | undefined;
   /**
    * Checks, without the pixels, whether the step can be applied to a picture. Returns the error on the argument that
    * does not fit. The check runs before a pass takes a slot, and `apply` repeats it.
@@ -173,11 +173,21 @@ export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kep
 
 /**
  * Defines a step. By default, a step processes an animation as one strip, needs every pixel, does not commute with
- * flattening, may colour a grey picture, may change something, and has no warnings. It also keeps the size by default,
- * and its size then counts as depending on facts other than the arguments.
+ * flattening, may colour a grey picture, may change something, has no warnings and keeps the size. Its size counts as
+ * `depends` unless the definition says otherwise.
  */
 export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
-  const { parameters, alphaAfter, changesNothing, rule, findMisfit, size, scalesTo, profile, apply } = source;
+  const {
+    parameters,
+    alphaAfter,
+    changesNothing,
+    findInvalidArgument,
+    findMisfit,
+    size,
+    scalesTo,
+    profile,
+    apply,
+  } = source;
   const filled = createDefaultsFiller(parameters);
   const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
     source.warningsAbout?.(input, filled(params)) ?? [];
@@ -204,7 +214,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     scalesTo: (input, params) => scalesTo?.(input, filled(params)),
     warningsAbout,
-    rule: (params) => rule?.(filled(params)),
+    findInvalidArgument: (params) => findInvalidArgument?.(filled(params)),
     findMisfit: (picture, params) => findMisfit?.(picture, filled(params)),
     profile: (params) => profile?.(filled(params)),
     greyAfter(wasGrey, params) {
@@ -213,7 +223,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
       return effect === 'makes';
     },
     async apply(picture, params, pass) {
-      const refusal = rule?.(filled(params)) ?? findMisfit?.(picture, filled(params));
+      const refusal = findInvalidArgument?.(filled(params)) ?? findMisfit?.(picture, filled(params));
       if (refusal !== undefined) throw refusal;
       pass.sideResults.warnings.push(...warningsAbout(picture, params));
       await apply(picture, filled(params), pass);

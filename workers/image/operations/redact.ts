@@ -10,16 +10,16 @@ import { defineStepOperation } from './operation.ts';
 import * as parameter from './parameter.ts';
 import { Type } from './schema.ts';
 
-const MAX_EDGE_PX = 100_000;
+const MAX_COORDINATE_PX = 100_000;
 const DEFAULT_FILL_COLOUR = '#000000';
 const EXAMPLE_REGION = { x: 10, y: 10, width: 20, height: 20 };
 
 const REGION_SCHEMA = Type.Object(
   {
-    x: parameter.integer(0, MAX_EDGE_PX, 'Left edge in pixels.'),
-    y: parameter.integer(0, MAX_EDGE_PX, 'Top edge in pixels.'),
-    width: parameter.integer(1, MAX_EDGE_PX, 'Width in pixels.'),
-    height: parameter.integer(1, MAX_EDGE_PX, 'Height in pixels.'),
+    x: parameter.integer(0, MAX_COORDINATE_PX, 'Left edge in pixels.'),
+    y: parameter.integer(0, MAX_COORDINATE_PX, 'Top edge in pixels.'),
+    width: parameter.integer(1, MAX_COORDINATE_PX, 'Width in pixels.'),
+    height: parameter.integer(1, MAX_COORDINATE_PX, 'Height in pixels.'),
   },
   { additionalProperties: false, examples: [EXAMPLE_REGION] },
 );
@@ -159,7 +159,10 @@ function coverWithMeanColours(
   }
 }
 
-/** The mean colours of a group as a tiny picture. If regions overlap, their pixels count twice. */
+/**
+ * Divides the box of a group into cells, and returns their mean colours as a picture with one pixel per cell. A cell
+ * outside all regions gets the mean of the whole group. If regions overlap, their pixels count twice.
+ */
 function meanColourCells(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
   const along = (edgePx: number) => Math.min(MAX_CELLS_PER_SIDE, Math.floor(edgePx / MIN_CELL_PX));
   const [width, height] = [along(box.width), along(box.height)];

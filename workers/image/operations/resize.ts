@@ -55,7 +55,7 @@ export const resize = defineStepOperation({
   },
   cpuMsPerMegapixel: ({ enlarge }) => (enlarge ? 60 : 25),
   commutesWithFlatten: true,
-  rule({ width, height }) {
+  findInvalidArgument({ width, height }) {
     if (width !== undefined || height !== undefined) return undefined;
     return new BadArgumentError('width', 'width and height are both missing: send at least one.', {
       missing: ['width', 'height'],

@@ -103,14 +103,14 @@ const background = parameter.optional(
 );
 const palette = parameter.optional(parameter.flag('Whether a png is reduced to a palette.'));
 
-export const jpeg = defineFormat('jpeg', 'Writes a JPEG.', {
+export const jpeg = defineFormatSetting('jpeg', 'Writes a JPEG.', {
   quality,
   effort,
   progressive,
   chroma,
   background,
 });
-export const png = defineFormat('png', 'Writes a PNG; quality counts with a palette only.', {
+export const png = defineFormatSetting('png', 'Writes a PNG; quality counts with a palette only.', {
   quality,
   palette,
   colors,
@@ -118,22 +118,22 @@ export const png = defineFormat('png', 'Writes a PNG; quality counts with a pale
   progressive,
   background,
 });
-export const webp = defineFormat('webp', 'Writes a WebP.', { quality, lossless, effort, background });
-export const avif = defineFormat('avif', 'Writes an AVIF.', {
+export const webp = defineFormatSetting('webp', 'Writes a WebP.', { quality, lossless, effort, background });
+export const avif = defineFormatSetting('avif', 'Writes an AVIF.', {
   quality,
   lossless,
   effort,
   chroma,
   background,
 });
-export const gif = defineFormat('gif', 'Writes a GIF.', { colors, effort, progressive, background });
-export const tiff = defineFormat('tiff', 'Writes a TIFF, lossless unless a quality is given.', {
+export const gif = defineFormatSetting('gif', 'Writes a GIF.', { colors, effort, progressive, background });
+export const tiff = defineFormatSetting('tiff', 'Writes a TIFF, lossless unless a quality is given.', {
   quality,
   background,
 });
 
 /** Defines the setting that writes a format, with those encoder settings that its encoder reads. */
-function defineFormat<P extends Partial<Record<keyof EncodeOptions, TSchema>> & TProperties>(
+function defineFormatSetting<P extends Partial<Record<keyof EncodeOptions, TSchema>> & TProperties>(
   format: OutputFormat,
   description: string,
   parameters: P,

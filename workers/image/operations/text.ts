@@ -45,20 +45,24 @@ export const text = defineStepOperation({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  findMisfit(picture, { text, size: asked, margin }) {
-    const size = letterHeightPx(asked, picture.width);
-    return linesError(withoutUndrawable(text), size, lineBreakWidth(size, picture, margin));
+  findMisfit(picture, { text, size: requestedSize, margin }) {
+    const size = letterHeightPx(requestedSize, picture.width);
+    return tooManyLinesError(withoutUndrawable(text), size, lineBreakWidth(size, picture, margin));
   },
-  async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
+  async apply(
+    picture,
+    { text, font = 'sans', size: requestedSize, color, position, margin, opacity, rotate },
+    pass,
+  ) {
     const written = withoutUndrawable(text);
     if (written.trim() === '') return;
-    const size = letterHeightPx(asked, picture.width);
+    const size = letterHeightPx(requestedSize, picture.width);
     const colour = parseColour(color, 'color');
     const lines = { width: lineBreakWidth(size, picture, margin), align: alignmentAt(position) };
     const layout = { ...lines, font: `${withoutUndrawable(font)} ${size}` };
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = hasEmoji(written)
-      ? await drawColoured(written, layout, ink, pass)
+      ? await drawColouredLetters(written, layout, ink, pass)
       : colourMask(await drawLetterMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
     const drawn = await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
@@ -68,9 +72,9 @@ export const text = defineStepOperation({
 });
 
 /** The height of the letters in whole pixels, from a number of pixels or a share of the width. */
-function letterHeightPx(asked: number | string, widthPx: number): number {
-  if (typeof asked === 'number') return asked;
-  const share = Number.parseFloat(asked) / 100;
+function letterHeightPx(requestedSize: number | string, widthPx: number): number {
+  if (typeof requestedSize === 'number') return requestedSize;
+  const share = Number.parseFloat(requestedSize) / 100;
   return Math.min(MAX_LETTER_HEIGHT_PX, Math.max(1, Math.round(share * widthPx)));
 }
 
@@ -93,7 +97,7 @@ function lineBreakWidth(sizePx: number, picture: Size, margin: number | string):
 }
 
 /** The error for a text that needs more space than any picture has, wherever its lines break. */
-function linesError(text: string, sizePx: number, width: number): BadArgumentError | undefined {
+function tooManyLinesError(text: string, sizePx: number, width: number): BadArgumentError | undefined {
   if (text.trim() === '') return undefined;
   const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
   const linesAtMost = text.split('\n').reduce((lines, line) => lines + linesOf(line), 0);
@@ -115,7 +119,7 @@ async function drawLetterMask(text: string, layout: TextLayout, { sharp }: PassC
 }
 
 /** Draws letters in a colour, and emoji in their own colours. A mask would show emoji as flat shapes. */
-async function drawColoured(
+async function drawColouredLetters(
   text: string,
   layout: TextLayout,
   { alpha, ...colour }: Rgba,

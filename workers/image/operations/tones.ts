@@ -59,7 +59,7 @@ export const normalise = defineStepOperation({
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 50,
-  rule({ lower, upper }) {
+  findInvalidArgument({ lower, upper }) {
     if (lower < upper) return undefined;
     const message = `lower is ${lower}, but it must be below upper, which is ${upper}.`;
     return new BadArgumentError('lower', message, { received: lower });

@@ -111,7 +111,7 @@ export const affine = defineStepOperation({
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS_PER_MEGAPIXEL[interpolator],
   frames: 'each',
   sizeAfter: 'found',
-  rule({ matrix: [a = 1, b = 0, c = 0, d = 1] }) {
+  findInvalidArgument({ matrix: [a = 1, b = 0, c = 0, d = 1] }) {
     if (Math.abs(a * d - b * c) >= MIN_DETERMINANT) return undefined;
     const message = 'matrix leaves no area of a picture: make a × d differ from b × c.';
     return new BadArgumentError('matrix', message);

@@ -170,12 +170,12 @@ function fittedExactly(size: Size): FittedSizes {
 
 /**
  * The largest size with a given aspect ratio that fits into an area.
- * @param shape width divided by height.
+ * @param ratio width divided by height.
  */
-export function largestSizeOfRatio(area: Size, shape: number): Size {
-  return area.width / area.height > shape
-    ? { width: Math.max(1, Math.round(area.height * shape)), height: area.height }
-    : { width: area.width, height: Math.max(1, Math.round(area.width / shape)) };
+export function largestSizeOfRatio(area: Size, ratio: number): Size {
+  return area.width / area.height > ratio
+    ? { width: Math.max(1, Math.round(area.height * ratio)), height: area.height }
+    : { width: area.width, height: Math.max(1, Math.round(area.width / ratio)) };
 }
 
 /** The size of the bounding box of a picture that is turned by any angle in degrees. */

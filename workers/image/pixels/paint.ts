@@ -3,8 +3,8 @@ import type { Box } from './geometry.ts';
 import type { Pixels, Rgba } from './pixels.ts';
 
 /**
- * These functions change the pixels of a single frame in place. They are used when every covered byte must be
- * overwritten, or when only a few bytes change.
+ * Functions that change the pixels of one frame in place, without a pipeline. They suit a box in which every byte must
+ * be overwritten, and changes of few bytes.
  */
 
 /** Sets every pixel of a box to a colour; without an alpha channel the colour's alpha is ignored. */
@@ -30,11 +30,11 @@ export function pixelateBox(pixels: Pixels, box: Box, blockPx: number): void {
 }
 
 /** Replaces the value of each colour channel, 0 to 255, by the result of a function. Transparency stays. */
-export function mapColourChannels({ data, channels }: Pixels, answer: (value: number) => number): void {
-  const answers = Uint8Array.from({ length: 256 }, (_, value) => answer(value));
+export function mapColourChannels({ data, channels }: Pixels, convert: (value: number) => number): void {
+  const converted = Uint8Array.from({ length: 256 }, (_, value) => convert(value));
   for (let at = 0; at < data.length; at++) {
     if (channels === 4 && at % 4 === 3) continue;
-    data[at] = answers[data[at] as number] as number;
+    data[at] = converted[data[at] as number] as number;
   }
 }
 

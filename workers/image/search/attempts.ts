@@ -3,10 +3,10 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { DeadlineError } from '../refusal.ts';
 import {
   type EncodedSample,
-  effortOf,
   encodeSample,
   encodeWhole,
   type SearchedPicture,
+  searchEffortOptions,
   type WrittenFile,
 } from './encodings.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
@@ -85,10 +85,10 @@ const EXPECTATION_MARGIN = 0.1;
  */
 const HOPELESS_MARGIN = 0.3;
 
-/** While another search has a file, a trial is begun only if there is time for this many like it. */
-const TRIALS_WITH_RIVAL = 2;
-/** The expected milliseconds of such a search's first trial if the picture is tried without a sample. */
-const UNKNOWN_TRIAL_MS = 1_250;
+/** While another search has a file, a trial begins only if there is time for this many trials of equal length. */
+const MIN_FITTING_TRIALS_WITH_RIVAL = 2;
+/** The expected milliseconds of the first trial of a picture without a sample, while another search has a file. */
+const ASSUMED_TRIAL_MS = 1_250;
 
 /** The settings to try on the whole picture, and the estimates for them from a sample. */
 interface SearchPlan<J extends EncodingTrial> {
@@ -108,7 +108,7 @@ interface SearchPlan<J extends EncodingTrial> {
  * miss the target according to their sample are tried on the whole picture only if no others were. Nothing is tried if
  * even the lowest effort is too slow, so that the caller is refused early and not after ten seconds.
  */
-export async function tryFiles<J extends EncodingTrial>(
+export async function trySettings<J extends EncodingTrial>(
   search: SearchedPicture,
   goal: SearchGoal<J>,
 ): Promise<SearchAttempts<J>> {
@@ -156,7 +156,7 @@ async function makePlans<J extends EncodingTrial>(
   goal: SearchGoal<J>,
 ): Promise<SearchPlan<J>[]> {
   const { encode, pixels } = search;
-  const usual = effortOf(encode, pixels).effort;
+  const usual = searchEffortOptions(encode, pixels).effort;
   const plan: SearchPlan<J> = { search, ladder: goal.ladder, goal, efforts: effortsOf(usual, encode) };
   if (!goal.keepsDrawings) return [plan];
   const { effort = LOSSLESS_ANIMATION_EFFORT } = encode;
@@ -227,7 +227,7 @@ async function tryWholePicture<J extends EncodingTrial>({
   let trials = 0;
   let judgingMs = estimates?.judgingMs ?? 0;
   const hasRival = () => limits.bytesToBeat < Number.POSITIVE_INFINITY;
-  const firstMs = estimates?.trialMs ?? (hasRival() ? UNKNOWN_TRIAL_MS : 0);
+  const firstMs = estimates?.trialMs ?? (hasRival() ? ASSUMED_TRIAL_MS : 0);
   const time = new TrialTime(limits, firstMs, () => best !== undefined);
   const isSettled = await completesInTime(() =>
     searchSetting({
@@ -238,7 +238,7 @@ async function tryWholePicture<J extends EncodingTrial>({
       hasTime: time.hasTime,
       async attempt(index) {
         // An encoder cannot be interrupted. A late trial would delay the file of the other search beyond the deadline.
-        if (hasRival() && !time.hasTime(TRIALS_WITH_RIVAL)) throw new DeadlineError();
+        if (hasRival() && !time.hasTime(MIN_FITTING_TRIALS_WITH_RIVAL)) throw new DeadlineError();
         const setting = settings[index] as EncoderSetting;
         const startedMs = nowMs();
         const file = await encodeWhole(fitting, setting, time.timeoutMs(judgingMs));
@@ -298,7 +298,7 @@ async function rehearseOnSample({
   const { pixels, encode, deadlineMs, nowMs } = search;
   const sample = takeTrialSample(pixels, quantity);
   if (sample === undefined || encode.lossless) return undefined;
-  const usual = effortOf(encode, pixels);
+  const usual = searchEffortOptions(encode, pixels);
   let judgingMs = 0;
   const ofSample = await searchSettingsOnSample({
     criteria: { ...criteria, ...ladder, count: settings.length },

@@ -68,7 +68,7 @@ export async function encodeSample(
   setting: EncoderSetting,
 ): Promise<EncodedSample> {
   const { encode, nowMs, prepareSample, pixels: whole } = search;
-  const options = { ...encode, ...effortOf(encode, whole) };
+  const options = { ...encode, ...searchEffortOptions(encode, whole) };
   const write = (part: Pixels) =>
     encodeTrial(
       { pixels: part, encode: options, motion: {} },
@@ -101,7 +101,7 @@ async function encodeTrial(
   { paletteQuality, levels: _, ...settings }: EncoderSetting,
 ): Promise<WrittenFile> {
   const pipeline = paletteQuality === undefined ? opened : await reduceToPalette(opened, paletteQuality);
-  const options = { ...encode, ...effortOf(encode, pixels), ...settings };
+  const options = { ...encode, ...searchEffortOptions(encode, pixels), ...settings };
   return encodeOutput(encodeWith(pipeline, options, motion, pixels));
 }
 
@@ -112,7 +112,7 @@ async function reduceToPalette(pipeline: Sharp, quality: number): Promise<Sharp>
 }
 
 /** The effort of a search: the caller's, or a default. */
-export function effortOf(
+export function searchEffortOptions(
   { format, effort: asked }: CommonEncoderSettings,
   { width, height, frames }: Pixels,
 ): EncodeOptions {

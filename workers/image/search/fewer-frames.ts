@@ -1,5 +1,5 @@
 import { LOSSLESS_ANIMATION_EFFORT } from '../encode/effort.ts';
-import { effortOf, encodeSample, type SearchedPicture } from './encodings.ts';
+import { encodeSample, type SearchedPicture, searchEffortOptions } from './encodings.ts';
 import { filterFrames, takeTrialSample } from './sample.ts';
 import type { EncoderSetting } from './settings.ts';
 import { completesInTime, REACHED_TARGET_RESERVE_MS } from './time.ts';
@@ -8,17 +8,17 @@ import { completesInTime, REACHED_TARGET_RESERVE_MS } from './time.ts';
  * The share of the allowed bytes that the file of a scaled-down picture, or of an animation with fewer frames, should
  * take.
  */
-export const SURE_SIZE_SHARE = 0.8;
+export const SAFE_SIZE_SHARE = 0.8;
 /**
- * The share of the allowed bytes that a drawing should take according to a sample. It is smaller than SURE_SIZE_SHARE,
+ * The share of the allowed bytes that a drawing should take according to a sample. It is smaller than SAFE_SIZE_SHARE,
  * because drawings with scattered changes take twice the estimate.
  */
-const SURE_SAMPLE_SHARE = 0.5;
+const SAFE_SAMPLE_SIZE_SHARE = 0.5;
 /**
  * If the kept frames have at most this many pixels together, they are encoded completely. More are estimated by a
  * sample.
  */
-const MAX_MEASURED_PX = 6_000_000;
+const MAX_WHOLLY_ENCODED_PX = 6_000_000;
 /** The distances between two kept frames that are tried. */
 const FRAME_DISTANCES = [1, 2, 3, 4, 6, 8, 11, 15, 20, 28, 40, 60, 100];
 
@@ -45,12 +45,14 @@ export async function fittingShareOfFrames(
   /** The size of the smallest file as a share of the bytes that are surely allowed. Above 1, it does not fit. */
   const sizeShareAt = async (distance: number) => {
     const fewer = filterFrames(pixels, (frame) => frame % distance === 0);
-    const isSmall = fewer.width * fewer.height * fewer.frames <= MAX_MEASURED_PX;
+    const isSmall = fewer.width * fewer.height * fewer.frames <= MAX_WHOLLY_ENCODED_PX;
     const all = { pixels: fewer, bytesRatio: 1, timeRatio: 1 };
     const sample = (isSmall ? undefined : takeTrialSample(fewer, 'size')) ?? all;
     let smallest = Number.POSITIVE_INFINITY;
     for (const setting of settings) {
-      const effort = setting.lossless ? LOSSLESS_ANIMATION_EFFORT : effortOf(encode, pixels).effort;
+      const effort = setting.lossless
+        ? LOSSLESS_ANIMATION_EFFORT
+        : searchEffortOptions(encode, pixels).effort;
       const tried = {
         ...search,
         pixels: fewer,
@@ -58,7 +60,10 @@ export async function fittingShareOfFrames(
       };
       const { bytes } = await encodeSample(tried, sample, setting);
       const isRough = setting.lossless === true && sample !== all;
-      smallest = Math.min(smallest, bytes / ((isRough ? SURE_SAMPLE_SHARE : SURE_SIZE_SHARE) * limitBytes));
+      smallest = Math.min(
+        smallest,
+        bytes / ((isRough ? SAFE_SAMPLE_SIZE_SHARE : SAFE_SIZE_SHARE) * limitBytes),
+      );
       if (smallest <= 1) break;
     }
     return smallest;

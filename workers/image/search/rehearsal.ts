@@ -6,7 +6,7 @@ const MAX_SAMPLE_TRIALS = 4;
 /** The largest number of trials on a sample if there is time for only one trial of the whole picture. */
 const MAX_RUSHED_SAMPLE_TRIALS = 2;
 /** The number of trials of the whole picture that should fit into the time, because the first may miss the target. */
-const WHOLE_TRIALS_TO_FIT = 2;
+const MIN_WHOLE_TRIALS = 2;
 
 /**
  * The efforts of a search from the default one downwards, 0 to 9. Undefined means the encoder's own default. The lowest
@@ -22,15 +22,15 @@ const EFFORTS_BY_FORMAT: Readonly<Record<OutputFormat, readonly (number | undefi
 };
 
 /**
- * A trial of the whole picture may be estimated to take at most this many times the time left; otherwise there is no
- * time for it.
+ * The largest ratio of the estimated time of a trial of the whole picture to the time left. At a larger ratio, there is
+ * no time for the trial.
  */
 const MAX_TRIAL_TIME_RATIO = 1.25;
 /**
  * If the whole picture takes too long, a smaller picture is proposed. A trial of it should take this share of the time
  * that is left.
  */
-const SURE_TRIAL_TIME_RATIO = 0.6;
+const SAFE_TRIAL_TIME_RATIO = 0.6;
 /** Estimates for the whole picture from trials on a sample. */
 export interface SampleEstimates {
   /** The value that the setting at `index` is expected to reach. */
@@ -73,7 +73,7 @@ interface RehearsalInput {
  */
 export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { criteria, efforts, nowMs, deadlineMs, attempt } = rehearsal;
-  const trialsToFit = Math.min(WHOLE_TRIALS_TO_FIT, criteria.count);
+  const trialsToFit = Math.min(MIN_WHOLE_TRIALS, criteria.count);
   const leftMs = (keptMs = REACHED_TARGET_RESERVE_MS) => deadlineMs - keptMs - nowMs();
   let found: TriedSetting[] = [];
   let trials = 0;
@@ -84,7 +84,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
     ...criteria,
     hasTime(more) {
       if (level === efforts.length - 1 && timeShare() !== undefined) return false;
-      const isRushed = WHOLE_TRIALS_TO_FIT * wholeMs > leftMs();
+      const isRushed = MIN_WHOLE_TRIALS * wholeMs > leftMs();
       return trials + more <= (isRushed ? MAX_RUSHED_SAMPLE_TRIALS : MAX_SAMPLE_TRIALS);
     },
     async attempt(index) {
@@ -116,7 +116,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
     const answerMs = Math.max(0, leftMs(RESPONSE_RESERVE_MS));
     return wholeMs <= MAX_TRIAL_TIME_RATIO * answerMs
       ? undefined
-      : (SURE_TRIAL_TIME_RATIO * answerMs) / wholeMs;
+      : (SAFE_TRIAL_TIME_RATIO * answerMs) / wholeMs;
   }
 }
 

@@ -1,4 +1,4 @@
-import { invalidArgument, type PassRefusal } from '../refusal.ts';
+import { invalidParamRefusal, type PassRefusal } from '../refusal.ts';
 import type { SampleEstimates } from './rehearsal.ts';
 import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
 
@@ -24,10 +24,10 @@ export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTur
  * lacks. The ratio therefore grows with the largest error of the expected sizes so far.
  */
 const MAX_RIVAL_SIZE_RATIO = 1.1;
-/** The trials that a search needs. If there is time for only one, it writes a file that is far on the safe side. */
-const NEEDED_TRIALS = 2;
+/** The trials that a search needs to come near its target. With only one, it has to aim far on the safe side. */
+const NEEDED_TRIALS_PER_SEARCH = 2;
 /** If there is time for at most this many of its trials, a search continues before the others have tried a sample. */
-const HURRIED_TRIALS = 3;
+const MAX_HURRIED_TRIALS = 3;
 
 interface WaitingSearch<T> extends RivalEstimate {
   resume(turn: RivalTurn): void;
@@ -49,8 +49,8 @@ export async function runRivals<T>(
 ): Promise<T[]> {
   const results: Promise<T>[] = [];
   let waiting: WaitingSearch<T>[] = [];
-  let least = Number.POSITIVE_INFINITY;
-  let error = 1;
+  let smallestBytes = Number.POSITIVE_INFINITY;
+  let largestErrorRatio = 1;
   for (const start of starts) {
     const sampled = Promise.withResolvers<Omit<WaitingSearch<T>, 'result'>>();
     const result = start(async (estimate) => {
@@ -61,26 +61,28 @@ export async function runRivals<T>(
     });
     results.push(result);
     const first = await Promise.race([sampled.promise, result.then((ended) => ({ ended }))]);
-    if ('ended' in first) least = Math.min(least, bytesOf(first.ended));
+    if ('ended' in first) smallestBytes = Math.min(smallestBytes, bytesOf(first.ended));
     else waiting.push({ ...first, result });
-    if ('trialMs' in first && HURRIED_TRIALS * first.trialMs > leftMs()) await finishWaiting();
+    if ('trialMs' in first && MAX_HURRIED_TRIALS * first.trialMs > leftMs()) await finishWaiting();
   }
   await finishWaiting();
   return Promise.all(results);
 
   async function finishWaiting(): Promise<void> {
     // Until a search has a file, the time of the quickest one is kept for it.
-    const keptMs = NEEDED_TRIALS * Math.min(...waiting.map(({ trialMs }) => trialMs));
+    const keptMs = NEEDED_TRIALS_PER_SEARCH * Math.min(...waiting.map(({ trialMs }) => trialMs));
     const fittingMs = leftMs() - keptMs;
-    const rankOf = ({ trialMs }: RivalEstimate) => (NEEDED_TRIALS * trialMs <= fittingMs ? 0 : trialMs);
+    const rankOf = ({ trialMs }: RivalEstimate) =>
+      NEEDED_TRIALS_PER_SEARCH * trialMs <= fittingMs ? 0 : trialMs;
     const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
     for (const search of order) {
-      if (search.bytes > MAX_RIVAL_SIZE_RATIO * error * least) search.giveUp(outdoneRefusal());
+      if (search.bytes > MAX_RIVAL_SIZE_RATIO * largestErrorRatio * smallestBytes)
+        search.giveUp(outdoneRefusal());
       else search.resume(turnWith(search === order.at(-1) ? 0 : keptMs));
       const bytes = bytesOf(await search.result);
-      least = Math.min(least, bytes);
+      smallestBytes = Math.min(smallestBytes, bytes);
       if (bytes < Number.POSITIVE_INFINITY)
-        error = Math.max(error, bytes / search.bytes, search.bytes / bytes);
+        largestErrorRatio = Math.max(largestErrorRatio, bytes / search.bytes, search.bytes / bytes);
     }
     waiting = [];
   }
@@ -94,17 +96,17 @@ export async function runRivals<T>(
    * @param keptMs the time that is kept for other searches if none has a file.
    */
   function turnWith(keptMs: number): RivalTurn {
-    // Once there is a file, a late search must not delay its answer: it ends earlier than one that is alone.
-    const isReached = least < Number.POSITIVE_INFINITY;
+    // Once there is a file, a late search must not delay the response, so its deadline is earlier.
+    const isReached = smallestBytes < Number.POSITIVE_INFINITY;
     return {
       deadlineMs: deadlineMs - (isReached ? RESPONSE_RESERVE_MS : keptMs),
       improvesUntilMs: deadlineMs - REACHED_TARGET_RESERVE_MS,
-      bytesToBeat: least,
+      bytesToBeat: smallestBytes,
     };
   }
 }
 
 /** The refusal of a search whose file would be larger than that of another one. */
 export function outdoneRefusal(): PassRefusal {
-  return invalidArgument('format', 'Another of the formats makes a smaller file.', { reason: 'outdone' });
+  return invalidParamRefusal('format', 'Another of the formats makes a smaller file.', { reason: 'outdone' });
 }

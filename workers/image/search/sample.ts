@@ -26,7 +26,7 @@ const MIN_SAMPLED_PICTURE_PX = 1_000_000;
 const TILE_EDGE_PX = 64;
 const TILES_PER_SIDE = 8;
 
-/** A sample of a large animation has at most one of this many frames. */
+/** A sample of a large animation has at most one in this many frames. */
 const FRAMES_PER_SAMPLED_FRAME = 8;
 const MIN_SAMPLED_FRAMES = 2;
 const MAX_SAMPLED_FRAMES = 24;

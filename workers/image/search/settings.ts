@@ -74,7 +74,7 @@ const MIN_ACCEPTABLE_QUALITY = 20;
 const MIN_ACCEPTABLE_COLOURS = 16;
 
 /** Whether a setting looks so poor that a smaller picture, or fewer frames, would look better. */
-export function isPoor({ quality, paletteQuality = quality, colors }: EncoderSetting): boolean {
+export function isPoorSetting({ quality, paletteQuality = quality, colors }: EncoderSetting): boolean {
   return (paletteQuality ?? 100) < MIN_ACCEPTABLE_QUALITY || (colors ?? 256) < MIN_ACCEPTABLE_COLOURS;
 }
 

@@ -1,6 +1,6 @@
 import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
 import type { PictureShape } from '../pixels/geometry.ts';
-import { invalidArgument } from '../refusal.ts';
+import { invalidParamRefusal } from '../refusal.ts';
 
 /** The minimum content of a file in a format, which even a picture of one colour needs. */
 interface MinimumEncodedSize {
@@ -48,7 +48,7 @@ export function assertByteLimitReachable(
   const { format } = encode;
   const size = `${shape.width} × ${shape.height}`;
   const message = `maxBytes is ${maxBytes}, but a ${format} of ${size} pixels has at least ${leastBytes} bytes, whatever it shows: allow more, or make the picture smaller.`;
-  throw invalidArgument('maxBytes', message, { limit: leastBytes });
+  throw invalidParamRefusal('maxBytes', message, { limit: leastBytes });
 }
 
 /** A lower bound, in bytes, of every file of that format and size. */

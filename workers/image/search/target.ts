@@ -6,17 +6,17 @@ import type {
   TargetSearchResult,
 } from '../../protocol.ts';
 import { type LikenessTarget, likenessMetricFor, measuredLikenessOf } from '../likeness/likeness.ts';
-import { DeadlineError, invalidArgument, PassRefusal } from '../refusal.ts';
-import { type SearchAttempts, type SettingLadder, type TriedFile, tryFiles } from './attempts.ts';
+import { DeadlineError, invalidParamRefusal, PassRefusal } from '../refusal.ts';
+import { type SearchAttempts, type SettingLadder, type TriedFile, trySettings } from './attempts.ts';
 import type { SearchedPicture, WrittenFile } from './encodings.ts';
-import { fittingShareOfFrames, SURE_SIZE_SHARE } from './fewer-frames.ts';
+import { fittingShareOfFrames, SAFE_SIZE_SHARE } from './fewer-frames.ts';
 import {
   type CommonEncoderSettings,
   DRAWING_OF_FEW_COLOURS,
   type EncoderSetting,
   encoderSettingsFor,
   type FormatWithCurves,
-  isPoor,
+  isPoorSetting,
   type SearchedQuantity,
   typicalQuantityAt,
 } from './settings.ts';
@@ -79,7 +79,7 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
   const settings = encoderSettingsFor(encode, 'size', frames);
   const ladder = { settings, ...expectedValuesOf('size', search, settings) };
-  const { best, nearest, ...tried } = await tryFiles(search, {
+  const { best, nearest, ...tried } = await trySettings(search, {
     quantity: 'size',
     ladder,
     keepsDrawings: canBeDrawing(encode, frames),
@@ -98,13 +98,15 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
     const better = frames > 1 ? 'fewer_frames' : 'smaller_picture';
     return {
       ...{ written, achieved },
-      warnings: isPoor(reached.setting) ? [...warnings, { code: 'low_quality', name: better }] : warnings,
+      warnings: isPoorSetting(reached.setting)
+        ? [...warnings, { code: 'low_quality', name: better }]
+        : warnings,
     };
   }
   throw await byteLimitError(maxBytes, limitBytes, search, {
     ...{ reached, ...tried },
     acceptable: [
-      settings.find((one) => !isPoor(one)) ?? {},
+      settings.find((one) => !isPoorSetting(one)) ?? {},
       ...(tried.isDrawing ? [DRAWING_OF_FEW_COLOURS] : []),
     ],
   });
@@ -125,7 +127,7 @@ async function byteLimitError(
   const moves = pixels.frames > 1;
   const size = reached?.written.info.size ?? (leastExpected && Math.round(Math.exp(leastExpected)));
   const measured = moves ? await fittingShareOfFrames(search, acceptable, limitBytes, isThorough) : undefined;
-  const sizeShare = measured ?? (size === undefined ? 1 : (SURE_SIZE_SHARE * limitBytes) / size);
+  const sizeShare = measured ?? (size === undefined ? 1 : (SAFE_SIZE_SHARE * limitBytes) / size);
   const details =
     reached && nearestFileDetails(size as number, reached, encode, achievedValuesOf(reached, encode, trials));
   if (!isThorough) return new DeadlineError(details, Math.min(timeShare, sizeShare));
@@ -157,7 +159,7 @@ async function searchByLikeness(target: LikenessTarget, search: TargetSearch): P
   const encode: TargetSearch['encode'] = { ...metric.settings, ...search.encode };
   const settings = encoderSettingsFor(encode, quantity, pixels.frames);
   let ofSample: ReturnType<typeof likenessMetricFor> | undefined;
-  const attempts = await tryFiles(
+  const attempts = await trySettings(
     { ...search, encode },
     {
       quantity,
@@ -187,7 +189,7 @@ async function searchByLikeness(target: LikenessTarget, search: TargetSearch): P
   const details = nearestFileDetails(closest, nearest, encode, achieved);
   if (!isThorough) throw new DeadlineError(details, RELIABLE_TIME_SHARE);
   const message = `${param} is ${minValue}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
-  throw invalidArgument(param, message, { ...details });
+  throw invalidParamRefusal(param, message, { ...details });
 }
 
 function originalResult(
@@ -258,7 +260,7 @@ function expectedValuesOf(
   ofLossless = Number.POSITIVE_INFINITY,
 ): Pick<SettingLadder, 'expected' | 'typicalLogBytes'> {
   if (
-    !hasQualityCurve(format) ||
+    !hasQualityCurves(format) ||
     settings.some(({ quality, lossless }) => quality === undefined && !lossless)
   )
     return {};
@@ -273,6 +275,6 @@ function expectedValuesOf(
   };
 }
 
-function hasQualityCurve(format: OutputFormat): format is FormatWithCurves {
+function hasQualityCurves(format: OutputFormat): format is FormatWithCurves {
   return format === 'jpeg' || format === 'webp' || format === 'avif';
 }

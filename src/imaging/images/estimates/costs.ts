@@ -29,9 +29,9 @@ import {
 
 /** CPU milliseconds for opening a picture and sending the task to its worker. */
 const PASS_BASE_MS = 5;
-/** CPU milliseconds per frame or page that is decoded, without its pixels. */
+/** CPU milliseconds for each decoded frame or page, in addition to those for its pixels. */
 const DECODE_MS_PER_FRAME = 5;
-/** CPU milliseconds of the frames of an animation. The encoding of their pixels is not included. */
+/** CPU milliseconds of the frames of an animation, without the encoding of their pixels. */
 interface AnimationCost {
   decodeMsPerFrame: number;
   decodeMsPerMegapixel: number;
@@ -49,7 +49,7 @@ const DECODE_MS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
   gif: 20,
   tiff: 20,
 };
-/** CPU milliseconds per megapixel to decode a page whose samples are converted first. */
+/** CPU milliseconds per megapixel to decode a TIFF page whose samples libvips would misread. */
 const CONVERSION_MS_PER_MEGAPIXEL = 80;
 /** CPU milliseconds per megapixel that a step reads but drops, as when it resizes to a smaller size. */
 const READ_MS_PER_MEGAPIXEL = 5;
@@ -93,11 +93,11 @@ const LOSSLESS_MS_PER_MEGAPIXEL: Readonly<Partial<Record<OutputFormat, readonly 
 /**
  * The assumed effort of palettes and lossless files if the caller chose none. It is about the encoder's own default.
  */
-const FALLBACK_EFFORT = 5;
-const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...DEFAULT_EFFORT, png: 3 };
+const ASSUMED_FALLBACK_EFFORT = 5;
+const ASSUMED_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...DEFAULT_EFFORT, png: 3 };
 /** The effort of the AVIF encoder is limited for pictures of at least this size; see workers/image/encode/effort.ts. */
-const LARGE_AVIF_MEGAPIXELS = 16;
-const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
+const MIN_LARGE_AVIF_MEGAPIXELS = 16;
+const MIN_LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 
 /** The costs as a list of efforts in rising order. The cost of an effort between two of them is interpolated. */
 function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
@@ -115,7 +115,6 @@ export function estimatedMs(
   layers: LayerHeaders = {},
 ): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS_PER_MEGAPIXEL;
-  // A single pass shares its decoding with no other pass, so no key is computed for it.
   const readings =
     passes.length === 1 ? [passes] : Map.groupBy(passes, (pass) => decodingKeyOf(header, pass)).values();
   const decodings = Array.from(readings, (same) =>
@@ -142,7 +141,6 @@ function decodingKeyOf(header: ImageHeader, pass: ImagePass): unknown {
   return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : decodedFrameCount(header, pass);
 }
 
-/** CPU time of a pass after its decoding. */
 function stepsAndEncodingMs(header: ImageHeader, pass: ImagePass): number {
   const megapixels = megapixelsOf(header, pass);
   const written = { frames: frameCountOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
@@ -232,16 +230,14 @@ function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
   const perMegapixel = Math.max(moving?.cpuMsPerMegapixel ?? 0, encodingMsPerMegapixel(encode, written));
   const once = framesMs + megapixels * perMegapixel;
-  return trialCountOf(encode, written) * (once + megapixels * measuringMs(encode.target));
+  return trialCountOf(encode, written) * (once + megapixels * trialMeasuringMsPerMegapixel(encode.target));
 }
 
-/** CPU milliseconds per megapixel to measure the file of a trial. */
-function measuringMs(target: NonNullable<EncodeOptions['target']>): number {
+function trialMeasuringMsPerMegapixel(target: NonNullable<EncodeOptions['target']>): number {
   if ('maxBytes' in target) return 0;
   return 'ssimulacra2' in target ? SSIMULACRA2_MS_PER_MEGAPIXEL : COMPARE_MS_PER_MEGAPIXEL;
 }
 
-/** The number of trials of a search in workers/image/search/target.ts. */
 function trialCountOf({ format, lossless }: ResolvedEncode, { frames }: WrittenPixels): number {
   if (lossless) return LOSSLESS_TRIALS;
   if (frames > 1) return ANIMATION_TRIALS;
@@ -251,7 +247,7 @@ function trialCountOf({ format, lossless }: ResolvedEncode, { frames }: WrittenP
 function encodingMsPerMegapixel(encode: ResolvedEncode, written: WrittenPixels): number {
   const points = effortTimesOf(encode);
   const { format, lossless, effort = defaultEffortOf(encode, written) } = encode;
-  const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
+  const largeAvif = lossless ? MIN_LARGE_LOSSLESS_AVIF_MEGAPIXELS : MIN_LARGE_AVIF_MEGAPIXELS;
   const kept = format === 'avif' && written.megapixels > largeAvif ? 0 : effort;
   const below = points.findLast(([known]) => known <= kept);
   const above = points.find(([known]) => known >= kept);
@@ -260,7 +256,7 @@ function encodingMsPerMegapixel(encode: ResolvedEncode, written: WrittenPixels):
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
-/** Whether effort=0 makes the encoding less work. A search without a chosen effort lowers it itself. */
+/** Whether sending effort=0 would shorten the encoding. A search without a chosen effort lowers it by itself. */
 export function canLowerEffort(header: ImageHeader, pass: ImagePass): boolean {
   const encode = resolvedEncodeOf(header, pass);
   if (encode.format === 'tiff' || (encode.target !== undefined && encode.effort === undefined)) return false;
@@ -276,7 +272,10 @@ function defaultEffortOf(
 ): number {
   const searched = target && defaultSearchEffort(format, written);
   const isPalette = palette ?? colors !== undefined;
-  return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
+  return (
+    searched ??
+    (lossless || isPalette ? ASSUMED_FALLBACK_EFFORT : (ASSUMED_EFFORTS[format] ?? ASSUMED_FALLBACK_EFFORT))
+  );
 }
 
 function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortTime[] {
@@ -290,7 +289,7 @@ function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEn
  * streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation by any angle
  * 15, every other operation that reads more than a line 3; and each encoder keeps its whole picture.
  */
-const PASS_BYTES = 16 * MEGABYTE_BYTES;
+const PASS_BASE_BYTES = 16 * MEGABYTE_BYTES;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
 /** The assumed bytes per pixel of a finished file. Most encoders write less. */
@@ -317,19 +316,20 @@ export function estimatedMemoryBytes(
   passes: readonly ImagePass[],
   layers: LayerHeaders = {},
 ): number {
-  if (passes.length === 0) return PASS_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
-  const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + layerBytes(pass, layers)));
-  return passes.length === 1 ? peak : peak + sharedPictureBytes(header, passes);
+  if (passes.length === 0)
+    return PASS_BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
+  const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + largestLayerBytes(pass, layers)));
+  return passes.length === 1 ? peak : peak + bytesHeldBesidePass(header, passes);
 }
 
 /**
- * The bytes that are in memory while one of several passes over a file runs: the picture that the passes share, the
- * finished files, and the pictures of searches that wait while another search for the same target runs.
+ * The bytes that are held beside the running one of several passes over a file: the shared picture, the finished files,
+ * and the pictures of searches that wait while another format is tried.
  */
-function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
+function bytesHeldBesidePass(header: ImageHeader, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {
     const { width, height } = sizesAfterSteps(header, pass).at(-1) ?? header;
-    const waiting = pass.rivalry === undefined ? 0 : bytesPerPixel(header);
+    const waiting = pass.formatGroup === undefined ? 0 : bytesPerPixel(header);
     return width * height * frameCountOf(header, pass) * (FILE_BYTES_PER_PIXEL + waiting);
   });
   const frames = Math.max(...passes.map((pass) => frameCountOf(header, pass)));
@@ -338,16 +338,16 @@ function sharedPictureBytes(header: ImageHeader, passes: readonly ImagePass[]): 
 }
 
 function peakBytes(header: ImageHeader, pass: ImagePass): number {
-  const decode = PASS_BYTES + decodeBytes(header);
-  const skipping = skippedFramesBytes(header, pass);
+  const decode = PASS_BASE_BYTES + decodeBytes(header);
+  const skipping = frameSelectionBytes(header, pass);
   const sizes = sizesAfterSteps(header, pass);
   const last = sizes.at(-1) ?? header;
   const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[resolvedEncodeOf(header, pass).format];
-  return decode + skipping + largestCopyBytes(header, pass, sizes) + encode;
+  return decode + skipping + peakCopyBytes(header, pass, sizes) + encode;
 }
 
 /** The bytes of the largest second picture while it is decoded. Second pictures are processed one at a time. */
-function layerBytes(pass: ImagePass, layers: LayerHeaders): number {
+function largestLayerBytes(pass: ImagePass, layers: LayerHeaders): number {
   const each = layerHeadersOf(pass, layers).map(
     (layer) => decodeBytes(layer) + layer.width * layer.height * LAYER_BYTES_PER_PIXEL,
   );
@@ -365,7 +365,7 @@ function decodeBytes(header: ImageHeader): number {
  * The memory in bytes of a pass that keeps only some frames of a range. The pass holds the batch that is being decoded
  * and the kept frames, which exist twice while they are joined.
  */
-function skippedFramesBytes(header: ImageHeader, pass: ImagePass): number {
+function frameSelectionBytes(header: ImageHeader, pass: ImagePass): number {
   const batches = batchesWithSkippedFrames(header, pass);
   if (batches === undefined) return 0;
   const largest = Math.max(...batches.map(({ count }) => count));
@@ -377,7 +377,7 @@ function bytesPerPixel({ channels, bitDepth }: ImageHeader): number {
 }
 
 /** The most bytes of pixel copies that exist at the same time between decoding and encoding. */
-function largestCopyBytes(header: ImageHeader, pass: ImagePass, sizes: readonly Size[]): number {
+function peakCopyBytes(header: ImageHeader, pass: ImagePass, sizes: readonly Size[]): number {
   const { steps } = pass;
   // While one page of a document is rewritten, all other pages are in memory too.
   const frames = header.animated ? frameCountOf(header, pass) : header.frames;

@@ -122,7 +122,7 @@ export function predictSuccess(
  * Refuses a score for pictures that are too small or too large.
  * @throws ApiError invalid_param.
  */
-export function checkScorable(header: ImageHeader): void {
+export function checkScorableSize(header: ImageHeader): void {
   const failure = findScoringSizeFailure(displayedSizeOf(header));
   if (failure !== undefined) throw apiErrorOfFailure(failure);
 }

@@ -17,7 +17,10 @@ import {
 import { type ImageHeader, imageHeaderOf } from './facts.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
-/** The brands of HEIF pictures that are not coded as AV1. */
+/**
+ * The brands of HEIF files that are not AVIF. mif1, mif2 and msf1 name no codec: an AVIF that has them also has a brand
+ * of its own.
+ */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
 /** The message for an animation without a still picture. No decoder of the service reads such a file. */
 const STILL_PICTURE_MISSING_MESSAGE =

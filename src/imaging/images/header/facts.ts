@@ -40,7 +40,7 @@ export interface ImageHeader {
 
 type KnownHeaderFacts = Pick<ImageHeader, 'format' | 'width' | 'height' | 'channels'> & Partial<ImageHeader>;
 
-/** A header with these facts. All other facts are those of one upright, opaque picture with 8 bits per channel. */
+/** A header with the given facts. All other facts are those of one upright, opaque picture with 8 bits per channel. */
 export function imageHeaderOf(facts: KnownHeaderFacts): ImageHeader {
   const { format, width, height, frames = 1 } = facts;
   return {

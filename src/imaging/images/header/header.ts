@@ -39,7 +39,7 @@ export function readImageHeader(file: Uint8Array): ImageHeader | null {
   for (const read of HEADER_READERS) {
     try {
       const header = read(bytes);
-      if (header !== null) return isPlausible(header) ? header : null;
+      if (header !== null) return hasPlausibleSize(header) ? header : null;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
     }
@@ -47,7 +47,7 @@ export function readImageHeader(file: Uint8Array): ImageHeader | null {
   return null;
 }
 
-function isPlausible(header: ImageHeader): boolean {
+function hasPlausibleSize(header: ImageHeader): boolean {
   if (header.format === 'svg') return true;
   return header.width > 0 && header.height > 0 && header.frames > 0;
 }
@@ -188,14 +188,14 @@ function readWebpHeader(bytes: ByteReader): ImageHeader | null {
     format: 'webp',
     ...facts,
     frames: canvas.animated ? pictures.length : 1,
-    ...(pictures.length > 1 && { delays: pictures.map((picture) => readDurationMs(bytes, picture)) }),
+    ...(pictures.length > 1 && { delays: pictures.map((picture) => readWebpDurationMs(bytes, picture)) }),
     orientation: exif === undefined ? 1 : readExifOrientation(bytes.slice(exif.start, exif.end)),
     channels: canvas.hasAlpha ? 4 : 3,
   });
 }
 
 /** The display time of a frame; 0 when its chunk ends before it. */
-function readDurationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
+function readWebpDurationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
   const at = start + WEBP_DURATION_OFFSET;
   return at + 3 <= Math.min(end, bytes.length) ? bytes.u24(at, true) : 0;
 }
@@ -249,8 +249,8 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
   let endsInFrame = false;
   for (const block of gifBlocks(bytes)) {
     const { kind, at, truncated } = block;
-    hasAlpha ||= isTransparent(bytes, block);
-    if (isGraphicControl(block)) delayMs = readDelayMs(bytes, block);
+    hasAlpha ||= hasTransparencyFlag(bytes, block);
+    if (isGraphicControl(block)) delayMs = readGifDelayMs(bytes, block);
     if (kind === 'image') endsInFrame = truncated;
     if (kind !== 'image' || truncated) continue;
     // The image descriptor holds position, size and flags.
@@ -281,12 +281,12 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
 }
 
 /** The delay in a graphic control; 0 when the block ends before it. */
-function readDelayMs(bytes: ByteReader, { start, end }: GifBlock): number {
+function readGifDelayMs(bytes: ByteReader, { start, end }: GifBlock): number {
   const at = start + GIF_DELAY_OFFSET;
   return at + 2 <= Math.min(end, bytes.length) ? bytes.u16(at, true) * 10 : 0;
 }
 
-function isTransparent(bytes: ByteReader, block: GifBlock): boolean {
+function hasTransparencyFlag(bytes: ByteReader, block: GifBlock): boolean {
   return (
     isGraphicControl(block) &&
     block.start + 2 <= block.end &&

@@ -67,7 +67,7 @@ const SUPPORTED_COMPRESSIONS: readonly number[] = [
   1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
 ];
 /** Photometric interpretations that are not supported, with their names. */
-const UNSUPPORTED_COLOURS: Readonly<Record<number, string>> = {
+const UNSUPPORTED_PHOTOMETRIC_INTERPRETATIONS: Readonly<Record<number, string>> = {
   10: 'ITU L*a*b* colours',
   32803: 'the raw samples of a camera (CFA)',
   34892: 'the raw samples of a camera (LinearRaw)',
@@ -90,7 +90,7 @@ function unsupportedReasonOf(page: TiffPage): [is: string, instead: string] | un
     ];
   if (isPlanar && samples > 1 && tile !== undefined)
     return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
-  const colours = UNSUPPORTED_COLOURS[photometric];
+  const colours = UNSUPPORTED_PHOTOMETRIC_INTERPRETATIONS[photometric];
   if (colours !== undefined) return [`holds ${colours}`, 'export it as RGB'];
   if (sampleFormat > SAMPLE_FORMATS.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
   const isPacked = samples > 1 && bits < 8;

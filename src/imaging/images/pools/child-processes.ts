@@ -25,8 +25,8 @@ interface ChildProcessesOptions<Result> extends TaskProcessOptions {
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
   /**
-   * The result for a task that has ended its own process. The task is not tried again, because it would end the next
-   * process too.
+   * The result of a task that crashed its process. The task is not tried again, because it would crash the next process
+   * too.
    */
   deathResult: Result;
   /** Whether a process still works after its answer, so that it must be killed. By default, none does. */
@@ -41,7 +41,7 @@ const MAX_REUSE_TASK_BYTES = 256 * MEGABYTE_BYTES;
 /** A process is used again only after results of at most this size. */
 const MAX_REUSE_RESULT_BYTES = 64 * MEGABYTE_BYTES;
 /** The time after which an idle process is ended. */
-const IDLE_TIMEOUT_MS = 60_000;
+const IDLE_PROCESS_TIMEOUT_MS = 60_000;
 
 /**
  * Child processes with a clean environment and bounded memory, for work that only a kill can stop. They are killed at
@@ -50,7 +50,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
   readonly #options: ChildProcessesOptions<Result>;
   /** Idle processes, each with a function that cancels the timer that would end it. */
-  readonly #idle = new Map<TaskProcess, () => void>();
+  readonly #idleProcesses = new Map<TaskProcess, () => void>();
 
   constructor(options: ChildProcessesOptions<Result>) {
     this.#options = options;
@@ -68,10 +68,10 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
-      const { result, sizeBytes, cpuMs } = await process.ask<Task, Result>(task, onBegun);
+      const { result, sizeBytes, cpuMs } = await process.perform<Task, Result>(task, onBegun);
       const isLarge = bytes > MAX_REUSE_TASK_BYTES || sizeBytes > MAX_REUSE_RESULT_BYTES;
       if (isLarge || signal.aborted || isStillWorking?.(result)) await process.kill();
-      else this.#putBack(process);
+      else this.#keepForReuse(process);
       return { busyMs: cpuMs, result };
     } catch (error) {
       await process.kill();
@@ -93,46 +93,46 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
   resize(): void {}
 
   async close(): Promise<void> {
-    await Promise.all([...this.#idle.keys()].map((process) => process.kill()));
+    await Promise.all([...this.#idleProcesses.keys()].map((process) => process.kill()));
   }
 
   #takeOrStartProcess(): TaskProcess {
-    const [first] = this.#idle;
+    const [first] = this.#idleProcesses;
     if (first === undefined) return this.#startProcess();
     const [process, cancelEnd] = first;
     cancelEnd();
-    this.#idle.delete(process);
+    this.#idleProcesses.delete(process);
     return process;
   }
 
   #startProcess(): TaskProcess {
     const started = new TaskProcess(this.#options);
     void started.gone.then(() => {
-      this.#idle.get(started)?.();
-      this.#idle.delete(started);
+      this.#idleProcesses.get(started)?.();
+      this.#idleProcesses.delete(started);
     });
     return started;
   }
 
-  #putBack(process: TaskProcess): void {
+  #keepForReuse(process: TaskProcess): void {
     const end = () => {
-      this.#idle.delete(process);
+      this.#idleProcesses.delete(process);
       void process.kill();
     };
-    this.#idle.set(process, this.#options.clock.after(IDLE_TIMEOUT_MS, end));
+    this.#idleProcesses.set(process, this.#options.clock.after(IDLE_PROCESS_TIMEOUT_MS, end));
   }
 }
 
 /** The error for a process that ended before its answer. */
 class ProcessDeathError extends Error {
   override readonly name = 'ProcessDeathError';
-  /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
+  /** Whether the task crashed the process: the memory limit and native faults abort a process from inside. */
   readonly byTask: boolean;
   /** The CPU milliseconds of the task until the process was killed; null if the system does not report them. */
   readonly cpuMs: number | null;
   constructor(ending: ProcessEnd, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
-    this.byTask = ending.code === UNCAUGHT_EXCEPTION_CODE || SIGNALS_OF_OWN_DEATH.includes(ending.killedBy);
+    this.byTask = ending.code === UNCAUGHT_EXCEPTION_CODE || CRASH_SIGNALS.includes(ending.killedBy);
     this.cpuMs = cpuMs;
   }
 }
@@ -156,7 +156,7 @@ interface ProcessEnd {
 }
 
 const UNCAUGHT_EXCEPTION_CODE = 1;
-const SIGNALS_OF_OWN_DEATH: readonly (NodeJS.Signals | null)[] = [
+const CRASH_SIGNALS: readonly (NodeJS.Signals | null)[] = [
   'SIGABRT',
   'SIGTRAP',
   'SIGSEGV',
@@ -169,7 +169,7 @@ const SIGNALS_OF_OWN_DEATH: readonly (NodeJS.Signals | null)[] = [
  */
 const MAX_START_NICENESS = 5;
 /** The environment variables that the process gets. None holds a credential of a store or a secret of the operator. */
-const PASSED_VARIABLES = [
+const PASSED_ENVIRONMENT_VARIABLES = [
   'PATH',
   'HOME',
   'TMPDIR',
@@ -222,7 +222,7 @@ class TaskProcess {
    * @param onBegun called when the process begins the task.
    * @throws ProcessDeathError
    */
-  async ask<Task, Result>(
+  async perform<Task, Result>(
     task: Task,
     onBegun: () => void,
   ): Promise<{ result: Result; sizeBytes: number; cpuMs: number }> {
@@ -275,7 +275,9 @@ function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions)
     execArgv: ['-c', limited, process.execPath],
     env: {
       ...Object.fromEntries(
-        PASSED_VARIABLES.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
+        PASSED_ENVIRONMENT_VARIABLES.flatMap((name) =>
+          name in process.env ? [[name, process.env[name]]] : [],
+        ),
       ),
       ...LANGUAGE_VARIABLE,
     },

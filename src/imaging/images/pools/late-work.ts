@@ -19,9 +19,9 @@ const MIN_CPU_SHARE = 0.5;
  * The shortest time between two refusals of one account. Without this limit, a client could send one large body after
  * another although each is refused.
  */
-const REFUSAL_SPACE_MS = 1_000;
+const MIN_REFUSAL_INTERVAL_MS = 1_000;
 /** The longest delay of a refusal. */
-const MAX_REFUSAL_HOLD_MS = 5_000;
+const MAX_REFUSAL_DELAY_MS = 5_000;
 /** The channel that announces late work, as JSON. */
 const LATE_WORK_CHANNEL = 'images/late';
 
@@ -53,7 +53,7 @@ export class LateWork {
   /** Remembers the late work of this process alone. */
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#refusals = new SpacedCallTimes(clock, MAX_REFUSAL_HOLD_MS);
+    this.#refusals = new SpacedCallTimes(clock, MAX_REFUSAL_DELAY_MS);
   }
 
   /** Remembers the late work of every process that shares this coordination. */
@@ -97,7 +97,7 @@ export class LateWork {
    * Without the delay, a client that repeats such work at once would occupy the CPU by its bodies alone.
    */
   nextRefusalDelayMs(accountId: string): number {
-    return this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
+    return this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: MIN_REFUSAL_INTERVAL_MS });
   }
 
   close(): void {

@@ -115,8 +115,8 @@ const BATCH_NICENESS = 5;
 const MIN_TWO_THREADS_MS = 20;
 /** The bodies of waiting calls may take the quick budget divided by this number. */
 const WAITING_BODIES_DIVISOR = 4;
-const IMAGE_THREAD = new URL('../../../../workers/image/perform.ts', import.meta.url);
-const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
+const IMAGE_THREAD_FILE = new URL('../../../../workers/image/perform.ts', import.meta.url);
+const IMAGE_PROCESS_FILE = new URL('../../../../workers/image/process.ts', import.meta.url);
 
 /** The message for a pass that ended its child process. */
 const PROCESS_DIED_MESSAGE =
@@ -126,18 +126,17 @@ const PROCESS_DIED_MESSAGE =
  * The pools for image work. A thread inside libvips cannot be stopped. It cannot have a separate priority either,
  * because the whole process shares libuv's threads. Therefore a pass that takes longer than a moment runs in a process
  * that can be killed and has a lower priority, so that no account's pass holds up the calls of others. A call never
- * waits for a job's item in a thread or in a process of long work: both run at the same time, if there is memory for
- * both.
+ * waits for an item of a job: a thread, and the pool `heavy`, run both at the same time, if there is memory for both.
  */
 export class ImagePools {
   readonly #options: ImagePoolsOptions;
   readonly #pools: Record<ImagePoolName, ImagePool>;
   readonly #estimateCorrection = new EstimateCorrection();
-  #sizes: Record<ImagePoolName, { slots: number; budgetBytes: number }>;
+  #poolSizes: Record<ImagePoolName, { slots: number; budgetBytes: number }>;
 
   constructor(options: ImagePoolsOptions) {
     this.#options = options;
-    this.#sizes = this.#computeSizes();
+    this.#poolSizes = this.#computeSizes();
     const isIsolated = options.settings.IMAGE_ISOLATION === 'process';
     this.#pools = {
       quick: isIsolated ? this.#createProcessPool('quick', 0) : this.#createThreadPool(),
@@ -284,7 +283,7 @@ export class ImagePools {
     return outcome;
   }
 
-  /** Whether the calling pass holds the only slot, and no other work waits. */
+  /** Whether no pool runs or queues other work than the pass for which the threads are counted. */
   #hasOnlyOneTask(): boolean {
     let passes = 0;
     for (const { busy, waiting, jobsWaiting } of Object.values(this.stats()))
@@ -293,14 +292,14 @@ export class ImagePools {
   }
 
   #createThreadPool(): ImagePool {
-    const { threadFile = IMAGE_THREAD } = this.#options;
-    const { quick } = this.#sizes;
+    const { threadFile = IMAGE_THREAD_FILE } = this.#options;
+    const { quick } = this.#poolSizes;
     const threads = new ImageThreads({ ...this.#options, threads: quick.slots, threadFile });
     return new WorkerPool({ ...this.#admissionOptionsOf('quick'), callsBesideJobs: true }, threads);
   }
 
   #createProcessPool(name: ImagePoolName, niceness: number): ImagePool {
-    const { processFile: file = IMAGE_PROCESS, settings, clock, onLost, processCpuMs } = this.#options;
+    const { processFile: file = IMAGE_PROCESS_FILE, settings, clock, onLost, processCpuMs } = this.#options;
     const processes = new ChildProcesses<ImageTask, ImageTaskResult>({
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
@@ -318,10 +317,10 @@ export class ImagePools {
     const { capacity, clock, workerTime } = this.#options;
     const limits = () => ({
       calls: capacity.imageQueue(),
-      heldBytes: this.#sizes.quick.budgetBytes / WAITING_BODIES_DIVISOR,
+      heldBytes: this.#poolSizes.quick.budgetBytes / WAITING_BODIES_DIVISOR,
       waitMs: capacity.imageWaitMs(),
     });
-    return { ...this.#sizes[name], limits, clock, givesWay: workerTime.isSpent };
+    return { ...this.#poolSizes[name], limits, clock, givesWay: workerTime.isSpent };
   }
 
   #computeSizes(): Record<ImagePoolName, { slots: number; budgetBytes: number }> {
@@ -337,8 +336,8 @@ export class ImagePools {
   }
 
   #resize(): void {
-    this.#sizes = this.#computeSizes();
-    for (const name of POOL_NAMES) this.#pools[name].resize(this.#sizes[name]);
+    this.#poolSizes = this.#computeSizes();
+    for (const name of POOL_NAMES) this.#pools[name].resize(this.#poolSizes[name]);
   }
 }
 

@@ -35,17 +35,17 @@ type ThreadPool = Piscina<ImageTask, ImageTaskResult>;
 export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   readonly #options: ImageThreadsOptions;
   readonly #cpuMeter: PassCpuMeter;
-  readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
+  readonly #runningTasks = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
   /** Pools of a former size. Each promise resolves when the last task of its pool has ended. */
-  readonly #retiring = new Set<Promise<void>>();
-  #count: number;
+  readonly #retirements = new Set<Promise<void>>();
+  #threadCount: number;
   #pool: ThreadPool | undefined;
   #isClosed = false;
 
   constructor(options: ImageThreadsOptions) {
     this.#options = options;
     this.#cpuMeter = new PassCpuMeter(options.workersCpuMs);
-    this.#count = options.threads;
+    this.#threadCount = options.threads;
     shareOncePerProcess('closeOtherLoaders');
   }
 
@@ -67,19 +67,19 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
 
   /** Changes the number of threads. New tasks go to new threads. The old threads end with their tasks. */
   resize(count: number): void {
-    if (count === this.#count || this.#isClosed) return;
-    this.#count = count;
+    if (count === this.#threadCount || this.#isClosed) return;
+    this.#threadCount = count;
     if (this.#pool === undefined) return;
     const retired: Promise<void> = this.#retireThreads(this.#pool).finally(() =>
-      this.#retiring.delete(retired),
+      this.#retirements.delete(retired),
     );
-    this.#retiring.add(retired);
+    this.#retirements.add(retired);
     this.#pool = this.#startPool();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#retiring, this.#pool?.destroy()]);
+    await Promise.all([...this.#retirements, this.#pool?.destroy()]);
   }
 
   /** Runs a task in a thread. Rejects when the thread died. */
@@ -88,8 +88,8 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     const layers = 'layers' in task ? Object.values(task.layers ?? {}) : [];
     const files = [task.input, ...layers.map(({ input }) => input)];
     const answer = this.#pool.run(task, { transferList: files.map(({ buffer }) => buffer) });
-    const tasks = this.#running.get(this.#pool) ?? new Set();
-    this.#running.set(this.#pool, tasks);
+    const tasks = this.#runningTasks.get(this.#pool) ?? new Set();
+    this.#runningTasks.set(this.#pool, tasks);
     tasks.add(answer);
     const ended = () => tasks.delete(answer);
     answer.then(ended, ended);
@@ -99,8 +99,8 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   #startPool(): ThreadPool {
     const started: ThreadPool = new Piscina({
       filename: fileURLToPath(this.#options.threadFile),
-      minThreads: this.#count,
-      maxThreads: this.#count,
+      minThreads: this.#threadCount,
+      maxThreads: this.#threadCount,
       concurrentTasksPerWorker: TASKS_PER_THREAD,
       recordTiming: false,
     });
@@ -121,7 +121,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
 
   /** Closes a pool after its tasks. Piscina's own closing would reject tasks that have not begun. */
   async #retireThreads(old: ThreadPool): Promise<void> {
-    const tasks = Promise.allSettled(this.#running.get(old) ?? []);
+    const tasks = Promise.allSettled(this.#runningTasks.get(old) ?? []);
     await Promise.race([tasks, sleep(MAX_RETIREMENT_MS, undefined, { ref: false })]);
     await old.destroy();
   }
@@ -140,10 +140,10 @@ function vipsThreadsOf(task: ImageTask): number {
  */
 export class PassCpuMeter {
   readonly #workersMs: () => number;
-  #running = 0;
+  #runningTasks = 0;
   /** The CPU time that each running pass got since the process started, in milliseconds. */
-  #sharedMs = 0;
-  #seenMs = 0;
+  #perPassMs = 0;
+  #lastReadMs = 0;
 
   /**
    * @param workersMs returns the CPU milliseconds that the workers of this process have used so far. A call takes about
@@ -156,19 +156,19 @@ export class PassCpuMeter {
   /** Starts to measure a pass. The returned function ends the measurement and returns the CPU milliseconds. */
   startMeasuring(): () => number {
     this.#distributeCpuTime();
-    this.#running += 1;
-    const begunMs = this.#sharedMs;
+    this.#runningTasks += 1;
+    const begunMs = this.#perPassMs;
     return () => {
       this.#distributeCpuTime();
-      this.#running -= 1;
-      return this.#sharedMs - begunMs;
+      this.#runningTasks -= 1;
+      return this.#perPassMs - begunMs;
     };
   }
 
   #distributeCpuTime(): void {
     const nowMs = this.#workersMs();
-    if (this.#running > 0) this.#sharedMs += (nowMs - this.#seenMs) / this.#running;
-    this.#seenMs = nowMs;
+    if (this.#runningTasks > 0) this.#perPassMs += (nowMs - this.#lastReadMs) / this.#runningTasks;
+    this.#lastReadMs = nowMs;
   }
 }
 

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../platform/clock.ts';
 
-/** The shortest pass that is recorded. Most of the time of a shorter pass is not spent on pixels. */
-const MIN_MEASURED_MS = 25;
+/** The shortest pass whose time is recorded. A shorter one spends most of its time on other things than pixels. */
+const MIN_RECORDED_MS = 25;
 const MIN_CORRECTION_FACTOR = 0.4;
-/** Limits the effect that a few deliberately slow pictures have on others of the same kind. */
+/** Limits how far a few deliberately slow pictures can raise the estimates of others of the same kind. */
 const MAX_CORRECTION_FACTOR = 4;
 /** The weight of the latest pass if it was slower than expected. A few quick passes outweigh a slow one. */
 const SLOWER_SAMPLE_WEIGHT = 0.5;
@@ -14,8 +14,8 @@ const MAX_WORK_KINDS = 1_000;
 
 /**
  * The ratio of measured to estimated CPU time of each kind of pass. Photographs take 0.15 to 1.4 of the estimate,
- * depending on decoder, steps and encoder. Without this correction most large ones would wait for the few processes of
- * long work.
+ * depending on decoder, steps and encoder. Without this correction, most large photographs would wait for the few
+ * processes of long work.
  */
 export class EstimateCorrection {
   readonly #factors = new LRUCache<string, number>({ max: MAX_WORK_KINDS });
@@ -26,7 +26,7 @@ export class EstimateCorrection {
   }
 
   record(kind: string, estimatedMs: number, tookMs: number): void {
-    if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
+    if (Math.max(estimatedMs, tookMs) < MIN_RECORDED_MS) return;
     const known = this.#factorOf(kind);
     const seen = Math.min(MAX_CORRECTION_FACTOR, Math.max(MIN_CORRECTION_FACTOR, tookMs / estimatedMs));
     const weight = seen > known ? SLOWER_SAMPLE_WEIGHT : QUICKER_SAMPLE_WEIGHT;
@@ -54,9 +54,9 @@ export class AccountWorkerTime {
   readonly #budgetMs: () => number;
   /** The CPU milliseconds of each account in each time slice, by the number of the slice. */
   readonly #slices = new Map<number, Map<string, number>>();
-  /** The two accounts whose work arrived last. */
-  #latest = { accountId: '', atMs: Number.NEGATIVE_INFINITY };
-  #before = this.#latest;
+  /** The latest arrival of work, and the latest one of another account. */
+  #latestArrival = { accountId: '', atMs: Number.NEGATIVE_INFINITY };
+  #arrivalBefore = this.#latestArrival;
 
   /**
    * @param budgetMs returns the CPU milliseconds per minute that an account may use. It is called each time, because an
@@ -69,8 +69,8 @@ export class AccountWorkerTime {
 
   /** Records that work of an account has arrived. */
   recordArrival(accountId: string): void {
-    if (this.#latest.accountId !== accountId) this.#before = this.#latest;
-    this.#latest = { accountId, atMs: this.#clock.elapsedMs() };
+    if (this.#latestArrival.accountId !== accountId) this.#arrivalBefore = this.#latestArrival;
+    this.#latestArrival = { accountId, atMs: this.#clock.elapsedMs() };
   }
 
   /** Records time that was spent on a call, whatever its result. */
@@ -89,7 +89,7 @@ export class AccountWorkerTime {
 
   /** Whether no work of another account has arrived in the last second. */
   isOnlyActiveAccount(accountId: string): boolean {
-    const other = this.#latest.accountId === accountId ? this.#before : this.#latest;
+    const other = this.#latestArrival.accountId === accountId ? this.#arrivalBefore : this.#latestArrival;
     return this.#clock.elapsedMs() - other.atMs > ACCOUNT_PRESENCE_MS;
   }
 

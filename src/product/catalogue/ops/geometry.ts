@@ -18,7 +18,7 @@ export const resizeOp = definePixelOp({
   },
   example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
   rule(given): ParameterViolation | undefined {
-    const refused = OPERATIONS.resize.rule(given);
+    const refused = OPERATIONS.resize.findInvalidArgument(given);
     if (refused !== undefined) return refused;
     const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
     if (largest > MAX_EDGE_PX) {

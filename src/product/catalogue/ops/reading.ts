@@ -1,7 +1,11 @@
 import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
 import * as parameter from '../../../../workers/image/operations/parameter.ts';
-import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
-import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
+import { PALETTE_SIZE_SCHEMA } from '../../../imaging/images/image-object.ts';
+import {
+  DEFAULT_LANGUAGE,
+  type ReadingTask,
+  readInstalledLanguages,
+} from '../../../imaging/readers/reading.ts';
 import type { PixelOp, SyncOp } from '../op.ts';
 import { JSON_OP } from '../pixel-op.ts';
 
@@ -15,7 +19,9 @@ export const readTextOp: PixelOp<'read_text'> = {
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
   parameters: argumentsSchema({
-    language: parameter.choice(installedLanguages(), 'An installed language.', { default: DEFAULT_LANGUAGE }),
+    language: parameter.choice(readInstalledLanguages(), 'An installed language.', {
+      default: DEFAULT_LANGUAGE,
+    }),
   }),
   syncEndpoint: '/images/read-text',
   example: { parameters: { language: DEFAULT_LANGUAGE } },
@@ -38,7 +44,7 @@ export const readMetadataOp: SyncOp<'read_metadata'> = {
   runs: 'answer',
   kind: 'sync',
   description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
-  parameters: argumentsSchema({ palette: parameter.optional(PALETTE_SIZE) }),
+  parameters: argumentsSchema({ palette: parameter.optional(PALETTE_SIZE_SCHEMA) }),
   fields: {},
   produces: 'json',
   requiresAssets: false,

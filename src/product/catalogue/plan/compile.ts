@@ -149,7 +149,7 @@ function compileOperation(operation: string, params: unknown, at: SentFieldFinde
   }
   const checked = params as OperationStep['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
-  const refusal = entry.rule(checked);
+  const refusal = entry.findInvalidArgument(checked);
   if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
   return { decode: {}, steps: [{ operation, params: checked }], encode: {} };
 }
