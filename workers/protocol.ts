@@ -98,7 +98,7 @@ export interface SearchDetails {
   achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors'>;
 }
 
-/** The shape of a rasterized vector drawing. `input` then holds its 8-bit sRGB pixels row by row instead of a file. */
+/** The shape of a rasterized vector drawing, whose 8-bit sRGB pixels `input` holds row by row instead of a file. */
 export interface RawPixelShape {
   width: number;
   height: number;

@@ -140,7 +140,10 @@ const SCREEN_SIZE_OFFSET = 6;
 const UNTRUSTED_SCREEN_SIZES = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
 const MAX_TRUSTED_SIDE_PX = 2048;
 
-/** The size of the screen of a GIF; 1 × 1 if the decoder does not use the size that the file names. */
+/**
+ * The size of the screen of a GIF, or 1 × 1 if the decoder does not trust the size that the file names: any frame then
+ * covers the screen.
+ */
 export function gifScreenSize(bytes: ByteReader): Size {
   const width = bytes.u16(SCREEN_SIZE_OFFSET, true);
   const height = bytes.u16(SCREEN_SIZE_OFFSET + 2, true);

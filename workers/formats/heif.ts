@@ -33,7 +33,7 @@ interface HeifAssociation extends ContainerPart {
   id: number;
   /**
    * The properties in the order in which they are applied, as indices from 1 into the list of all properties. An index
-   * of 0 stands for none.
+   * of 0 means none.
    */
   properties: number[];
 }
@@ -99,7 +99,7 @@ export function* heifAssociations(
   const { content, end: limit } = list;
   const ids = idReaderOf(bytes, list.version > 0);
   const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
-  // The highest bit marks a property as essential, and does not belong to the index.
+  // The highest bit is the flag for an essential property, and not a part of the index.
   const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
   // A 4-byte entry count comes before the entries.
   yield* partsBetween(content + 4, limit, (at) => {

@@ -37,7 +37,7 @@ export class TooManyPartsError extends RangeError {
 /**
  * The parts between two offsets, in sequence. The iteration always ends: every step goes forward, and there are at most
  * MAX_CONTAINER_PARTS steps. A part is read only when the caller requests it. A part that claims to reach beyond `to`
- * is cut there and marked as truncated.
+ * is cut there, and its `truncated` is true.
  * @param partAt reads the part that begins at or after an offset, with `end` and `next` as the file claims them;
  * undefined if the bytes hold no complete head of a part.
  * @param isLast whether the format ends with this part. Bytes behind it do not belong to the file.

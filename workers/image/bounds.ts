@@ -48,8 +48,8 @@ export type PassPrediction =
 
 /**
  * Predicts the result of a pass, or the failure with which the pass would end. It applies the rules of the steps to the
- * frames, the size and the channels of the file, so that no hopeless pass is started. Facts that depend on pixels are
- * left to the pass, such as the size that a trim finds.
+ * frames, the size and the channels of the file, so that a pass that must fail is not started. Facts that depend on
+ * pixels are left to the pass, such as the size that a trim finds.
  * @param encode how the result is written.
  */
 export function predictPass(

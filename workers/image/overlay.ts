@@ -121,7 +121,7 @@ function blendTableFor(formula: BlendFormula): Float32Array {
   );
 }
 
-/** Blends one pixel. If the picture below is translucent, the layer partly shows its own colour. */
+/** Blends one pixel. The more transparent the picture is there, the more the own colour of the layer shows. */
 function blendPixel(
   onto: Uint8Array,
   to: number,

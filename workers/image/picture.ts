@@ -187,7 +187,7 @@ export class PassPicture {
     this.#secondsLeft();
   };
 
-  /** Whether the pipeline still starts at the input file, to which its errors and metadata then belong. */
+  /** Whether the pipeline still starts at the input file. An error of the pipeline is then a fault of the file. */
   get fromFile(): boolean {
     return this.#fromFile;
   }

@@ -103,24 +103,24 @@ export async function runPass(
 
 /** Warnings about settings that the format of the input, in which the result is written, does not read. */
 function unreadSettingWarnings({ task, encode }: PassWork): PassWarning[] {
-  const { encode: asked } = task.pass;
-  if (asked.format !== undefined) return [];
-  return unreadSettingsOf(encode.format, asked).map((name) => ({ code: 'no_effect', name }));
+  const { encode: requested } = task.pass;
+  if (requested.format !== undefined) return [];
+  return unreadSettingsOf(encode.format, requested).map((name) => ({ code: 'no_effect', name }));
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadable): Promise<PassWork> {
   const startedMs = performance.now();
-  const { decode, encode: asked } = sent.pass;
+  const { decode, encode: requested } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
-  const strips = asked.metadata === undefined || asked.metadata === 'strip' || sent.raw !== undefined;
+  const strips = requested.metadata === undefined || requested.metadata === 'strip' || sent.raw !== undefined;
   const task = { ...sent, input: strips ? input : withRawProfilesAsChunks(input) };
   const planned = planSteps(task.pass.steps);
-  const file = await readInputFacts(task, asked.metadata === 'keep');
+  const file = await readInputFacts(task, requested.metadata === 'keep');
   // An input that was converted to a 16-bit PNG only for reading is not written with 16 bits.
   if (formerFormat !== undefined) file.is16Bit = false;
-  const output = { ...asked, format: asked.format ?? formerFormat ?? writableFormatFor(file.format) };
+  const output = { ...requested, format: requested.format ?? formerFormat ?? writableFormatFor(file.format) };
   assertEncodable(output);
   const canBeAnimated = planned.every(({ operation }) => operation.frames !== 'first');
   const chosen = chooseFrames(decode, file, { canBeAnimated, outputFormat: output.format });
@@ -242,9 +242,10 @@ function colourArgumentsOf({ operation, params }: PlannedStep): [string, string]
 }
 
 function backgroundColoursOf(encode: PassWork['encode']): { ground: Rgba | undefined; fill: Rgba } {
-  const asked = encode.background === undefined ? undefined : parseColour(encode.background, 'background');
-  if (canBeTransparent(encode)) return { ground: undefined, fill: asked ?? TRANSPARENT };
-  const ground = { ...(asked ?? WHITE), alpha: 1 };
+  const requested =
+    encode.background === undefined ? undefined : parseColour(encode.background, 'background');
+  if (canBeTransparent(encode)) return { ground: undefined, fill: requested ?? TRANSPARENT };
+  const ground = { ...(requested ?? WHITE), alpha: 1 };
   return { ground, fill: mustKeepAlpha(encode) ? TRANSPARENT : ground };
 }
 

@@ -90,7 +90,7 @@ async function enlargeTo(
   picture.replace(enlargePixels(await picture.runPipeline(), box, kernel, picture.checkDeadline, part));
 }
 
-/** Shrinks the picture in linear light, as optics do, so that fine patterns keep their brightness. */
+/** Shrinks the picture in linear light, so that fine patterns keep their brightness. */
 export async function scaleInLinearLight(
   picture: PassPicture,
   to: Size,

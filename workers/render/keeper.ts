@@ -50,8 +50,8 @@ interface RunningBrowser {
 }
 
 /**
- * Keeps one browser running: starts it, replaces it when it has died or is worn out, and gives each account a page of
- * its own.
+ * Keeps one browser running, and gives each account a page of its own. A browser is replaced when it has died, has
+ * drawn many pages, or holds too much memory.
  */
 export class BrowserKeeper {
   readonly #options: RenderThreadOptions;

@@ -81,8 +81,8 @@ export function freeBytes({ buffer, byteLength }: Uint8Array): void {
 }
 
 /**
- * Reads files of these sizes from a pipe, one after the other, and copies each chunk into its place as it arrives. A
- * copy of all of them at the end would hold up the event loop.
+ * Reads files of the given sizes from a pipe, one after the other, and copies each chunk into its place as it arrives.
+ * A copy of all of them at the end would hold up the event loop.
  */
 async function readFilesFromPipe(
   pipe: Readable,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
 const [ACTION_OPEN, ACTION_BEGUN, ACTION_DONE] = [0, 1, 2];
-/** The time after which the thread that runs the action counts as dead. No such action takes so long. */
+/** The time after which the thread that runs the action counts as dead. An action takes far less. */
 const ACTION_TIMEOUT_MS = 1_000;
 
 /** Lets this thread and the threads that it starts later share an action of `oncePerProcess`. */

@@ -75,7 +75,7 @@ const UNSUPPORTED_LENGTH =
 interface SharedDrawingState {
   /** The number of characters to which entities and compressed drawings may still expand. */
   remainingCharacters: number;
-  /** The raster pictures in all of these drawings. */
+  /** The raster pictures in the drawing and in the drawings inside it. */
   readonly pictures: EmbeddedPicture[];
   /** The new addresses of raster pictures, by the addresses that they replace. */
   readonly replacements: ReadonlyMap<string, string>;

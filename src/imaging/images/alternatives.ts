@@ -109,10 +109,10 @@ export function fewerFramesParameters(
 ): FrameReduction[] {
   const { decode } = pass;
   if (frameCountOf(header, pass) === 1) return [];
-  const keptBy = (asked: DecodeOptions) => selectFrames({ ...decode, ...asked }, header).kept.length;
-  const fits = (asked: DecodeOptions) =>
-    keptBy(asked) * header.width * header.height <= mostPx &&
-    quickestEstimateMs(header, { ...pass, decode: { ...decode, ...asked } }) <= mostMs;
+  const keptBy = (requested: DecodeOptions) => selectFrames({ ...decode, ...requested }, header).kept.length;
+  const fits = (requested: DecodeOptions) =>
+    keptBy(requested) * header.width * header.height <= mostPx &&
+    quickestEstimateMs(header, { ...pass, decode: { ...decode, ...requested } }) <= mostMs;
   const rates = header.delays === undefined ? [] : numbersUpTo(decode.maxFps ?? MAX_FPS).reverse();
   const steps = numbersUpTo(MAX_EVERY_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
   const mildest = <T extends DecodeOptions>(fromMildest: readonly T[]) => {

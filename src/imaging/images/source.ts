@@ -52,7 +52,10 @@ export interface ImageSourceFile {
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
-/** A pass that reads only the first frame. The pixels of a second picture are counted as for this pass. */
+/**
+ * A pass that reads only the first frame. Steps read only the first frame of a second picture, so its pixels are
+ * counted as for this pass.
+ */
 const FIRST_FRAME_PASS: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 /** Reads the pictures of one call, and counts the bytes that they hold until the call has its slot. */

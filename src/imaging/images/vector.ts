@@ -75,7 +75,7 @@ const VECTOR_PROCESS_FILE = new URL('../../../workers/vector/process.ts', import
  */
 const DRAWING_NICENESS = 10;
 const DRAWING_ALTERNATIVES = { calls: [], words: 'a simpler drawing, or a smaller one' };
-/** The message for a drawing that ended its process. */
+/** The message for a drawing that crashed its process. */
 const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 

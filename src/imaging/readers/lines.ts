@@ -27,7 +27,7 @@ export function confidentCharacterCount(lines: readonly WordedLine[]): number {
     .reduce((sum, { text, confidence }) => sum + text.length * confidence, 0);
 }
 
-/** The mean confidence of the words, by their characters; 0 without words. */
+/** The mean confidence of the words, weighted by their characters; 0 without words. */
 export function confidenceOf(lines: readonly WordedLine[]): number {
   const words = lines.flatMap((line) => line.words);
   const characters = words.reduce((sum, { text }) => sum + text.length, 0);

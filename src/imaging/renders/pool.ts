@@ -49,7 +49,7 @@ const MIN_DELAYING_MS = 1_000;
 const MIN_SLOW_THRESHOLD_MS = 300;
 /**
  * The first page of an account counts as slow after this time at the earliest, if other accounts are served but none
- * waits. Such a page takes only CPU time from them.
+ * waits. Such a page costs the others only CPU time.
  */
 const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
 /**

@@ -32,8 +32,8 @@ export interface ColouredFile {
 
 /**
  * Gives a PNG an equivalent ICC profile if it defines its colours in another way, because libvips reads only profiles
- * and takes all other colours for sRGB. A PNG of sRGB is returned unchanged, and so is a PNG whose own profile takes
- * precedence.
+ * and takes all other colours for sRGB. A PNG that declares sRGB loses a profile that its declaration overrides. A PNG
+ * whose own profile takes precedence is returned unchanged.
  */
 export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));

@@ -47,8 +47,8 @@ function readCurve(bytes: ByteReader, at: number): LightCurve | undefined {
 }
 
 /**
- * A curve that is stored as a table of light values. An empty table stands for the identity. A single value is the
- * exponent of a gamma curve.
+ * A curve that is stored as a table of light values. An empty table is the identity. A single value is the exponent of
+ * a gamma curve.
  */
 function readTableCurve(bytes: ByteReader, at: number): LightCurve {
   const count = bytes.u32(at + 8);

@@ -32,7 +32,7 @@ const CURVE_POINT_COUNT = 4096;
 /** The largest XYZ coordinate that is accepted. Those of displays are at most 1. */
 const MAX_XYZ = 4;
 
-/** The profile of a picture with these colours, in RGB or in one grey channel. */
+/** Builds the profile of a picture with the given colours, in RGB or in one grey channel. */
 export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'): Buffer {
   const curve = curveTag(colours.curve);
   const tags: [string, Buffer][] = [

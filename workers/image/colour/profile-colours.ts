@@ -26,7 +26,7 @@ export async function convertColoursToProfile(
   if (colours.length === 0) return new Map();
   const row = Uint8Array.from(colours.flatMap(([, { r, g, b }]) => [r, g, b]));
   const converted = await convertRow(row, profile).catch(() => undefined);
-  // A profile of another colour space does not belong to RGB pixels.
+  // A profile of another colour space cannot describe RGB pixels.
   if (converted?.channels !== CHANNEL_COUNT) return new Map();
   return new Map(
     colours.map(([text, { alpha }], index) => {

@@ -177,7 +177,7 @@ function isLab({ photometric }: TiffPage): boolean {
   );
 }
 
-/** The conversion of one stored sample to the value that libvips understands. Negative results count as 0. */
+/** The conversion of one stored sample to the value that libvips understands. Negative results become 0. */
 function sampleConversionOf(page: TiffPage, sample: number): (value: number) => number {
   const { bits, sampleFormat, photometric } = page;
   if (isLab(page)) return labConversionOf(bits, photometric, sample);
@@ -202,7 +202,7 @@ function floatConversionOf(bits: number, sample: number): (value: number) => num
   return (value) => {
     stored[0] = value;
     to.set(from);
-    // NaN counts as 0.
+    // NaN becomes 0.
     const share = Math.min(1, Math.max(0, number[0] || 0));
     return Math.round(MAX_16_BIT_LEVEL * (sample === 0 ? linearToSrgb(share) : share));
   };

@@ -53,23 +53,23 @@ const TRELLIS_QUALITY_RAISE_SHARE = 0.1;
 const MIN_PROGRESSIVE_PX = 40_000;
 
 /**
- * Options of a JPEG. The table shows what is added from which effort on, with CPU time and file size.
+ * Options of a JPEG. The table shows the lowest effort of each feature, with CPU time and file size.
  *
  *     0  plain tables  1.5 ms  35.2 kB      3  progressive    4.4 ms  33.7 kB      9  trellis  22 ms  33.2 kB
  *     1  own tables    2.7 ms  34.4 kB      6  scans by trial  10 ms  33.4 kB
  *
- * @param size of the picture: a small one is not progressive unless that is `asked`.
+ * @param size of the picture. A small one is progressive only if the caller requests it.
  */
 export function jpegEffortOptions(
   quality: number,
   size: Size,
   {
     effort = DEFAULT_EFFORT.jpeg,
-    progressive: asked,
+    progressive: requested,
   }: { effort?: number | undefined; progressive?: boolean | undefined } = {},
 ): JpegOptions {
   const hasTrellis = effort >= MIN_TRELLIS_EFFORT;
-  const progressive = asked ?? (effort >= 3 && size.width * size.height >= MIN_PROGRESSIVE_PX);
+  const progressive = requested ?? (effort >= 3 && size.width * size.height >= MIN_PROGRESSIVE_PX);
   return {
     quality: hasTrellis
       ? Math.round(quality + TRELLIS_QUALITY_RAISE_SHARE * Math.min(quality, 100 - quality))

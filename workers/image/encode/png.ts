@@ -76,8 +76,7 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
 }
 
 /**
- * Whether a file decodes to exactly these pixels. The encoder chooses the palette itself, and does not guarantee to
- * keep it.
+ * Whether a file decodes to exactly the given pixels. The encoder chooses the palette itself, and may change colours.
  */
 export async function decodesToSamePixels(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
   const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');

@@ -112,7 +112,7 @@ function colourBinsOf({ data, channels }: PixelSample): ColourBin[] {
 type BinSums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
 
 /**
- * Divides bins into at most `count` clusters whose colours can be told apart. Three times as many clusters are made
+ * Divides bins into at most `count` clusters with clearly different colours. Three times as many clusters are made
  * first, and are then joined pair by pair. A cluster that is large from the beginning would mix a bright colour with a
  * dark one.
  */

@@ -14,7 +14,8 @@ type OptionalKeys<P extends TProperties> = {
 }[keyof P];
 
 /**
- * The schema of the arguments. The schema allows no undeclared arguments, and arguments with a default may be left out.
+ * The schema of the arguments. Arguments with a default may be left out. Undeclared arguments are allowed only if
+ * `open` is true.
  */
 export function argumentsSchema(properties: TProperties, options: { open?: boolean } = {}): TObject {
   const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [

@@ -62,7 +62,7 @@ export interface Layer {
   key: string;
 }
 
-/** The layers that these steps read, in order. */
+/** The layers that steps read, in the order of the steps. */
 export function layersOf(steps: readonly OperationStep[]): Layer[] {
   return steps.flatMap(({ operation, params }) => {
     const key = findStepOperation(operation)?.readsSecondAsset;

@@ -17,8 +17,8 @@ import { Type } from './schema.ts';
  */
 
 /**
- * The default of a parameter, if it has one. It is part of the schema's type, so that the type tells which arguments
- * may be left out.
+ * The default of a parameter, if it has one. It is part of the type of the schema, from which the types of optional
+ * arguments are derived.
  */
 type DefaultOption<T> = { readonly default: T } | NoDefaultOption;
 type NoDefaultOption = Readonly<Record<never, never>>;

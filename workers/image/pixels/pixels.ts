@@ -82,7 +82,7 @@ export function roundChannels(pixels: Pixels, levels: number): Pixels {
   return { ...pixels, data };
 }
 
-/** The number of alpha values that a format must support for these pixels. */
+/** The number of alpha values that a format must support to keep the transparency of the pixels. */
 export function alphaLevelsIn({ data, channels }: Pixels): 1 | 2 | 256 {
   if (channels !== 4) return 1;
   let levels: 1 | 2 = 1;

@@ -33,7 +33,7 @@ export interface SettingLadder {
   expected?: (index: number) => number;
   /** The natural logarithm of the bytes that a file typically has, up to a constant of the picture. */
   typicalLogBytes?: (index: number) => number;
-  /** The tolerance of the search; present if these settings lie farther apart than those of other searches. */
+  /** The tolerance of the search, if the settings lie farther apart than those of other searches. */
   tolerance?: number;
 }
 
@@ -63,12 +63,12 @@ export interface SearchAttempts<J extends EncodingTrial> {
   /** Whether the search took the picture for a drawing, and not for a photograph. */
   isDrawing?: boolean;
   /**
-   * The share of the picture for which there is surely time. It is present if nothing was tried because the whole
-   * picture takes too long.
+   * The share of the pixels that could be tried in time; present if nothing was tried because the whole picture takes
+   * too long.
    */
   timeShare?: number;
   /**
-   * The expected value of the smallest file. It is present if nothing was tried because even that file surely misses
+   * The expected value of the smallest file; present if nothing was tried because even that file is expected to miss
    * the target.
    */
   leastExpected?: number;

@@ -113,10 +113,10 @@ async function reduceToPalette(pipeline: Sharp, quality: number): Promise<Sharp>
 
 /** The effort of a search: the caller's, or a default. */
 export function searchEffortOptions(
-  { format, effort: asked }: CommonEncoderSettings,
+  { format, effort: requested }: CommonEncoderSettings,
   { width, height, frames }: Pixels,
 ): EncodeOptions {
   const effort =
-    asked ?? defaultSearchEffort(format, { frames, megapixels: (width * height * frames) / 1e6 });
+    requested ?? defaultSearchEffort(format, { frames, megapixels: (width * height * frames) / 1e6 });
   return effort === undefined ? {} : { effort };
 }

@@ -42,7 +42,9 @@ export async function fittingShareOfFrames(
   const distances = FRAME_DISTANCES.filter(
     (distance) => 2 * distance <= frames && !(areTooMany && distance === 1),
   );
-  /** The size of the smallest file as a share of the bytes that are surely allowed. Above 1, it does not fit. */
+  /**
+   * The size of the smallest file, as a share of the bytes that it should take at most. Above 1, it may be too large.
+   */
   const sizeShareAt = async (distance: number) => {
     const fewer = filterFrames(pixels, (frame) => frame % distance === 0);
     const isSmall = fewer.width * fewer.height * fewer.frames <= MAX_WHOLLY_ENCODED_PX;

@@ -44,7 +44,7 @@ export interface SampleEstimates {
    * largest file.
    */
   bytes: number;
-  /** The share of the picture for which there is surely time; absent if there is time for the whole picture. */
+  /** The share of the pixels that could be tried in time; absent if there is time for the whole picture. */
   timeShare?: number;
 }
 
@@ -131,9 +131,9 @@ function expectedTargetBytes(tried: readonly SampleTrial[]): number {
  */
 export function effortsOf(
   usual: number | undefined,
-  { format, effort: asked }: { format: OutputFormat; effort?: number | undefined },
+  { format, effort: requested }: { format: OutputFormat; effort?: number | undefined },
 ): readonly (number | undefined)[] {
-  if (asked !== undefined) return [undefined];
+  if (requested !== undefined) return [undefined];
   return EFFORTS_BY_FORMAT[format].filter(
     (effort) => effort === undefined || usual === undefined || effort < usual,
   );

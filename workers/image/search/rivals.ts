@@ -14,7 +14,7 @@ export interface RivalTurn extends Pick<SearchTime, 'deadlineMs' | 'improvesUnti
 /**
  * Waits until a search may continue with the whole picture.
  * @param estimate undefined before the first trial of a picture without a sample, which begins at once.
- * @throws PassRefusal if another search surely has a smaller file.
+ * @throws PassRefusal if the file of another search is expected to be smaller.
  */
 export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTurn>;
 

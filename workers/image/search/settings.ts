@@ -60,7 +60,7 @@ export function encoderSettingsFor(
     return encode.colors === undefined ? [...palettes, { effort: 9 }] : palettes;
   }
   if (lossless) return [{ effort: 9 }, { effort: 4 }];
-  // A likeness target may need more than the default quality. A size target never needs it.
+  // A search for a likeness may need more than the default quality. A search within a byte limit does not exceed it.
   const isForLikeness = quantity !== 'size';
   const best = quality ?? (isForLikeness ? 100 : (defaultQuality(format) ?? 100));
   const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));

@@ -24,8 +24,8 @@ const headersOnlyMinimum = (headerBytes: number): MinimumEncodedSize => ({
 const MIN_ENCODED_SIZE_BY_FORMAT: Record<OutputFormat, MinimumEncodedSize> = {
   jpeg: JPEG_MINIMUM,
   tiff: JPEG_MINIMUM,
-  // With two bits, deflate repeats up to 258 bytes, each of which holds eight pixels of one bit. A bit thus stands for
-  // 258 × 8 / 2 pixels.
+  // With two bits, deflate repeats up to 258 bytes. With one bit per pixel, a byte holds eight pixels, so each bit of
+  // the file can encode 258 × 8 / 2 pixels.
   png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
   // A 12-bit code represents fewer than 4,096 pixels.
   gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },

@@ -54,7 +54,10 @@ const SIZE_TOLERANCE = 0.03;
  * smallest setting may be too large.
  */
 const MAX_TWO_COLOUR_BYTES_PER_PX = 1 / 8;
-/** If a search has ended with a file that missed the target, there is surely time for this share of the picture. */
+/**
+ * After a search that found a file but missed its target, a picture with this share of the pixels can certainly be
+ * tried in time.
+ */
 const RELIABLE_TIME_SHARE = 0.5;
 
 /**

@@ -81,7 +81,7 @@ export class LateWork {
 
   /**
    * Seconds until work of the account may begin, rounded up; 0 if it may begin now. Work below four fifths of the size
-   * of all late work may always begin.
+   * of the smallest late work of its kind may begin.
    * @param nameOf returns a text that is the same for work of the same kind. It is called only if there is late work.
    */
   waitSeconds(accountId: string, nameOf: () => string, size: number): number {

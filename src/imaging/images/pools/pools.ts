@@ -118,7 +118,7 @@ const WAITING_BODIES_DIVISOR = 4;
 const IMAGE_THREAD_FILE = new URL('../../../../workers/image/perform.ts', import.meta.url);
 const IMAGE_PROCESS_FILE = new URL('../../../../workers/image/process.ts', import.meta.url);
 
-/** The message for a pass that ended its child process. */
+/** The message for a pass that crashed its child process. */
 const PROCESS_DIED_MESSAGE =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
@@ -166,14 +166,14 @@ export class ImagePools {
       throw likelyTooLongError({ retryAfterSeconds, holdMs }, call.alternatives());
     }
     const choice = this.#choosePool(call, wasLate);
-    const askedMs = clock.nowMs();
+    const calledMs = clock.nowMs();
     const sized = { ...call, bytes: estimatedMemoryBytes(header, passes, layers) };
     const run = await this.#startIn(choice.name, sized, makeTask);
     deadline.startWork((alternatives = call.alternatives()) =>
       tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
-    const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
+    const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : calledMs);
     const ended = this.#recordOutcome(call, choice, run, allowedMs);
     return { ...run, ended, result: run.result.finally(() => ended) };
   }
