@@ -26,7 +26,7 @@ const FONT_SIZES_PER_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, e
  * The longest side of a drawing. A longer one counts as absent, because numbers that are computed from it would
  * overflow.
  */
-const MAX_SIDE_PX = 1e9;
+const MAX_USABLE_SIDE_PX = 1e9;
 const LENGTH_PATTERN = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
 
 /**
@@ -129,5 +129,5 @@ function pixelsOf(text: string | undefined, font: number): number {
 }
 
 function isUsableLength(pixels: number): boolean {
-  return pixels > 0 && pixels <= MAX_SIDE_PX;
+  return pixels > 0 && pixels <= MAX_USABLE_SIDE_PX;
 }

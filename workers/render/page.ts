@@ -58,8 +58,8 @@ export class BrowserPage {
   #allowance: AllowedPageRequests = { shellUrl: undefined, drawing: 0, assets: {} };
   #openedShellCount = 0;
   /** Resolves when the page is empty and may be drawn on. */
-  #empty: Promise<void> = Promise.resolve();
-  #size = '';
+  #emptied: Promise<void> = Promise.resolve();
+  #sizeKey = '';
   readonly #callAfter: CallAfter;
   /** Cancels the scheduled emptying. */
   #cancelEmptying: () => void = () => {};
@@ -171,7 +171,7 @@ export class BrowserPage {
 
   async #load({ html, width, height, scale = 1, assets }: PageContent): Promise<PageText> {
     await this.#resize(width, height, scale);
-    await this.#empty;
+    await this.#emptied;
     this.#allowance = { shellUrl: undefined, drawing: this.#allowance.drawing + 1, assets };
     const loaded = new Promise<void>((resolve) => {
       this.#onLoaded = resolve;
@@ -196,9 +196,9 @@ export class BrowserPage {
     this.#openedShellCount += 1;
     const url = emptyDocumentUrl(this.#openedShellCount);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
-    this.#empty = this.#navigateTo(url);
+    this.#emptied = this.#navigateTo(url);
     // A failure is reported by the next drawing.
-    this.#empty.catch(() => {});
+    this.#emptied.catch(() => {});
   }
 
   async #navigateTo(url: string): Promise<void> {
@@ -214,8 +214,8 @@ export class BrowserPage {
 
   async #resize(width: number, height: number, scale: number): Promise<void> {
     const size = `${width}x${height}@${scale}`;
-    if (size === this.#size) return;
-    this.#size = size;
+    if (size === this.#sizeKey) return;
+    this.#sizeKey = size;
     await this.#session.send('Emulation.setDeviceMetricsOverride', {
       width,
       height,

@@ -38,9 +38,9 @@ export type RasterizeResult = RasterizedPixels | TaskFailure;
 /** The density at which a CSS pixel is one pixel, in dots per inch. */
 export const CSS_DENSITY = 96;
 /** The largest width or height of a surface of the renderer, in pixels. */
-const MAX_SIDE_PX = 32_767;
+const MAX_SURFACE_SIDE_PX = 32_767;
 /** A factor that keeps a drawing below the limit when its sides are rounded up. */
-const ROUNDING_FACTOR = 0.999;
+const ROUNDING_SAFETY_FACTOR = 0.999;
 
 /**
  * The size of a drawing in pixels, or the failure of a drawing that is too large.
@@ -52,14 +52,14 @@ export function pixelSizeOfDrawing(
   natural: Size,
   maxPixels: number,
 ): Size | TaskFailure {
-  const scale = scaleFor(size, natural, maxPixels);
+  const scale = drawingScaleFor(size, natural, maxPixels);
   const pixels = wholePixels({ width: natural.width * scale, height: natural.height * scale });
   return growthWithinLimit(pixels, maxPixels) < 1 ? tooLargeFailure(pixels, maxPixels, scale) : pixels;
 }
 
 /** The factor by which a drawing is drawn larger than its natural size. */
-function scaleFor(size: RequestedDrawingSize, natural: Size, maxPixels: number): number {
-  const highest = growthWithinLimit(natural, maxPixels) * ROUNDING_FACTOR;
+function drawingScaleFor(size: RequestedDrawingSize, natural: Size, maxPixels: number): number {
+  const highest = growthWithinLimit(natural, maxPixels) * ROUNDING_SAFETY_FACTOR;
   if ('density' in size) {
     const scale = size.density / CSS_DENSITY;
     return size.mayShrink ? Math.min(scale, highest) : scale;
@@ -70,18 +70,21 @@ function scaleFor(size: RequestedDrawingSize, natural: Size, maxPixels: number):
 
 /** The factor by which the size may grow within the limit. */
 function growthWithinLimit(size: Size, maxPixels: number): number {
-  return Math.min(Math.sqrt(maxPixels / areaOf(size)), MAX_SIDE_PX / Math.max(size.width, size.height));
+  return Math.min(
+    Math.sqrt(maxPixels / areaOf(size)),
+    MAX_SURFACE_SIDE_PX / Math.max(size.width, size.height),
+  );
 }
 
 const areaOf = ({ width, height }: Size) => width * height;
 
 function tooLargeFailure(size: Size, limit: number, scale: number): TaskFailure {
-  const density = Math.floor(CSS_DENSITY * scale * growthWithinLimit(size, limit) * ROUNDING_FACTOR);
+  const density = Math.floor(CSS_DENSITY * scale * growthWithinLimit(size, limit) * ROUNDING_SAFETY_FACTOR);
   const orDensity = density < 1 ? '' : `, or send a density of at most ${density}`;
   return {
     kind: 'failure',
     code: 'unsupported_format',
-    message: `The drawing would be ${size.width} × ${size.height} pixels; at most ${limit}, and ${MAX_SIDE_PX} per side, are drawn: begin with a resize, which draws it in that size at once${orDensity}.`,
+    message: `The drawing would be ${size.width} × ${size.height} pixels; at most ${limit}, and ${MAX_SURFACE_SIDE_PX} per side, are drawn: begin with a resize, which draws it in that size at once${orDensity}.`,
     details: { limit, received: areaOf(size) },
   };
 }

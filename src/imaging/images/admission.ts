@@ -60,7 +60,7 @@ const YIELDING_RANK_OFFSET = 1e9;
 export class AdmissionQueue {
   readonly #limits: () => WaitingLimits;
   readonly #callsBesideJobs: boolean;
-  readonly #givesWay: (accountId: string) => boolean;
+  readonly #mustYield: (accountId: string) => boolean;
   readonly #clock: Clock;
   #slots: number;
   #slotsPerAccount: number;
@@ -85,7 +85,7 @@ export class AdmissionQueue {
   constructor(options: AdmissionOptions) {
     this.#limits = options.limits;
     this.#callsBesideJobs = options.callsBesideJobs ?? false;
-    this.#givesWay = options.givesWay ?? (() => false);
+    this.#mustYield = options.mustYield ?? (() => false);
     this.#slotsPerAccount = options.slotsPerAccount ?? Infinity;
     this.#clock = options.clock ?? systemClock;
     this.#returnTimes = new SpacedCallTimes(this.#clock, MAX_RETRY_AFTER_SECONDS * 1_000);
@@ -216,7 +216,7 @@ export class AdmissionQueue {
    * its budget is used up, comes last.
    */
   readonly #rankOf = (accountId: string): number =>
-    this.#takenSlots.ofAccount(accountId) + (this.#givesWay(accountId) ? YIELDING_RANK_OFFSET : 0);
+    this.#takenSlots.ofAccount(accountId) + (this.#mustYield(accountId) ? YIELDING_RANK_OFFSET : 0);
 
   #nextWaiter(work: WorkClass) {
     return this.#queues[work].next({ slotsOf: this.#rankOf });
@@ -228,17 +228,17 @@ export class AdmissionQueue {
   }
 
   /** Whether all waiting calls have to yield, while a waiting job does not. */
-  #callsGiveWayToJob(): boolean {
+  #callsMustYieldToJob(): boolean {
     const [call, job] = [this.#nextWaiter('call'), this.#nextWaiter('job')];
     return (
-      call !== undefined && job !== undefined && this.#givesWay(call.owner) && !this.#givesWay(job.owner)
+      call !== undefined && job !== undefined && this.#mustYield(call.owner) && !this.#mustYield(job.owner)
     );
   }
 
   #nextWorkClass(): WorkClass {
     if (this.#queues.call.size === 0) return 'job';
     if (!this.#jobNeedsSlot()) return 'call';
-    return this.#callsInARow >= MAX_CALLS_IN_A_ROW || this.#callsGiveWayToJob() ? 'job' : 'call';
+    return this.#callsInARow >= MAX_CALLS_IN_A_ROW || this.#callsMustYieldToJob() ? 'job' : 'call';
   }
 
   /**

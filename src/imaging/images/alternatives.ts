@@ -15,7 +15,7 @@ import type { ImageCall } from './image-call.ts';
  * What a caller can change about a call: its parameters, by their names in the call, or to send jobs that do the same
  * work.
  */
-interface AlternativesContext {
+interface ChangeableCall {
   /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
   /** The prefix that the call gives to the parameters of a single op; see `BranchPass`. */
@@ -31,7 +31,7 @@ interface AlternativesContext {
  */
 const MAX_UNMEASURED_TIME_SHARE = 1 / 4;
 /** The time that an item of a job may take, as a multiple of the time of a call. */
-const JOB_TIME_RATIO = 6;
+const JOB_TO_CALL_TIME_RATIO = 6;
 const QUICKEST_ENCODE = { effort: 0 };
 
 /**
@@ -41,7 +41,7 @@ const QUICKEST_ENCODE = { effort: 0 };
 export function alternativesToSlowPasses(
   header: ImageHeader,
   passes: readonly ImagePass[],
-  { paramOf, parametersPrefix = '', asJobs, doableShare }: AlternativesContext,
+  { paramOf, parametersPrefix = '', asJobs, doableShare }: ChangeableCall,
 ): CallAlternatives {
   const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
@@ -75,7 +75,7 @@ export function alternativesToSlowPasses(
     if (lower !== undefined) suggest(lower);
     words.push('an image that is smaller by a fifth or more');
   }
-  if (asJobs !== undefined && (doableShare ?? 1) * JOB_TIME_RATIO > 1) {
+  if (asJobs !== undefined && (doableShare ?? 1) * JOB_TO_CALL_TIME_RATIO > 1) {
     const [job, ...others] = asJobs;
     const isOne = job !== undefined && others.length === 0;
     words.push(
@@ -138,8 +138,11 @@ function quickestEstimateMs(header: ImageHeader, pass: ImagePass): number {
   return estimatedMs(header, [isEased ? { ...pass, encode: { ...pass.encode, ...QUICKEST_ENCODE } } : pass]);
 }
 
-/** The most bytes per pixel of an animated photograph that still looks acceptable. */
-const PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = { webp: 0.1, gif: 0.4 };
+/** The bytes per pixel of an animated photograph at a quality that still looks acceptable. */
+const ACCEPTABLE_PHOTO_BYTES_PER_PIXEL: Readonly<Partial<Record<OutputFormat, number>>> = {
+  webp: 0.1,
+  gif: 0.4,
+};
 /**
  * A proposed size of a drawing is chosen so that its estimated file takes this share of the allowed bytes. The rest is
  * a margin for the error of the estimate.
@@ -158,7 +161,7 @@ export function likelyPixelsWithinTarget(
 ): number {
   const { target, format = header.format } = encode;
   if (target === undefined || !('maxBytes' in target)) return MAX_PIXELS;
-  const ofPhoto = target.maxBytes / (PHOTO_BYTES_PER_PIXEL[format as OutputFormat] ?? 1);
+  const ofPhoto = target.maxBytes / (ACCEPTABLE_PHOTO_BYTES_PER_PIXEL[format as OutputFormat] ?? 1);
   const ofDrawing = header.pixels * ((SAFE_SIZE_SHARE * target.maxBytes) / fileBytes) ** 2;
   return Math.min(MAX_PIXELS, Math.max(ofPhoto, ofDrawing));
 }

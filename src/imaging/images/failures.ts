@@ -93,7 +93,7 @@ interface FailedCall {
  * The error of a call whose task failed in a worker. If a worker notices the deadline before this process does, the
  * error is the same.
  */
-export function apiErrorOfTask(
+export function apiErrorOfFailedCall(
   failure: TaskFailure,
   { deadline, paramOf, alternatives }: FailedCall,
 ): ApiError {

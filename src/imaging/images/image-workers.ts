@@ -7,7 +7,7 @@ import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { checkSameSize, checkScorableSize, predictSuccess } from './estimates/prediction.ts';
-import { apiErrorOfTask, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
+import { apiErrorOfFailedCall, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
@@ -40,8 +40,8 @@ import {
 } from './source.ts';
 import {
   drawingSizeForPass,
-  MEASURED_SIZE,
-  NATURAL_SIZE,
+  MEASURING_DRAWING_SIZE,
+  NATURAL_DRAWING_SIZE,
   Rasterizer,
   runPassesOverDrawing,
   withCompleteTimings,
@@ -253,7 +253,7 @@ export class ImageWorkers {
   readonly #branch = async (call: BranchCall, begun: BegunCall): Promise<StartedCall<BranchResult>> => {
     const { deadline } = begun;
     const passes = call.branches.map(({ pass }) => pass);
-    const source = await begun.pictures.read(call, NATURAL_SIZE, passes);
+    const source = await begun.pictures.read(call, NATURAL_DRAWING_SIZE, passes);
     const { header } = source;
     const misfits = call.branches.map(({ pass, paramOf }) =>
       errorThrownBy(() => predictSuccess({ header, fileBytes: call.bytes.length }, pass, paramOf)),
@@ -276,7 +276,7 @@ export class ImageWorkers {
         if (output instanceof ApiError || output.kind === 'transformed') return output;
         const alternatives = (doableShare?: number) =>
           alternativesToSlowPasses(header, [pass], { ...forms, doableShare });
-        return apiErrorOfTask(output, { deadline, paramOf: forms.paramOf, alternatives });
+        return apiErrorOfFailedCall(output, { deadline, paramOf: forms.paramOf, alternatives });
       });
       if (outputs.length > 1 && outputs.every(isLateError)) throw deadline.deadlineError();
       return { outputs, timings, queueMs };
@@ -285,7 +285,7 @@ export class ImageWorkers {
   };
 
   readonly #describe = async (call: DescribeCall, begun: BegunCall): Promise<StartedCall<DescribeResult>> => {
-    const source = await begun.pictures.read(call, MEASURED_SIZE, []);
+    const source = await begun.pictures.read(call, MEASURING_DRAWING_SIZE, []);
     const { result, ended } = await this.#start(
       'describe',
       begun,
@@ -305,9 +305,9 @@ export class ImageWorkers {
 
   readonly #compare = async (call: CompareCall, begun: BegunCall): Promise<StartedCall<CompareResult>> => {
     const { isScored, paramOf } = call;
-    const one = await begun.pictures.read(call, NATURAL_SIZE, []);
+    const one = await begun.pictures.read(call, NATURAL_DRAWING_SIZE, []);
     const second = { bytes: call.other, param: paramOf?.('otherAssetId') };
-    const other = await begun.pictures.read(second, NATURAL_SIZE, []);
+    const other = await begun.pictures.read(second, NATURAL_DRAWING_SIZE, []);
     checkSameSize(one.header, other.header, paramOf);
     if (isScored) checkScorableSize(one.header);
     // Both pictures are in memory at the same time.
@@ -371,7 +371,7 @@ export class ImageWorkers {
       if (isAnswerTo(kind, result))
         return withCompleteTimings(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
-      throw apiErrorOfTask(result, { deadline, paramOf, alternatives });
+      throw apiErrorOfFailedCall(result, { deadline, paramOf, alternatives });
     });
     return { result, ended: run.ended };
   }

@@ -82,7 +82,7 @@ export interface AdmissionOptions {
    * Whether an account has to yield, so that it gets only slots that no other account waits for. If absent, no account
    * has to.
    */
-  givesWay?: (accountId: string) => boolean;
+  mustYield?: (accountId: string) => boolean;
   /** The most slots of one account, so that it never holds all of them for long; no limit if absent. */
   slotsPerAccount?: number;
   clock?: Clock;

@@ -19,7 +19,7 @@ import {
 } from './image-call.ts';
 import type { ImageObject } from './image-object.ts';
 import { detectUnsupportedFormat } from './unsupported-formats.ts';
-import { NATURAL_SIZE, type Rasterizer } from './vector.ts';
+import { NATURAL_DRAWING_SIZE, type Rasterizer } from './vector.ts';
 
 /** The header of a stored file, derived from its facts. It is exact enough to estimate memory and time. */
 export function headerOfFacts(facts: ImageObject): ImageHeader {
@@ -100,7 +100,7 @@ export class CallPictures {
   async readLayers(files: LayerFiles = {}): Promise<Record<string, ImageSourceFile>> {
     const layers: Record<string, ImageSourceFile> = {};
     for (const [id, file] of Object.entries(files))
-      layers[id] = await this.read(file, NATURAL_SIZE, [FIRST_FRAME_PASS]);
+      layers[id] = await this.read(file, NATURAL_DRAWING_SIZE, [FIRST_FRAME_PASS]);
     return layers;
   }
 

@@ -62,12 +62,12 @@ interface RasterizerOptions {
 
 /** The density in dots per inch at which a CSS pixel is one pixel. */
 const NATURAL_DENSITY = 96;
-export const NATURAL_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
+export const NATURAL_DRAWING_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
 /**
  * The drawing size for work that only measures a drawing or makes a tiny picture. A drawing above the pixel limit is
  * drawn smaller.
  */
-export const MEASURED_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
+export const MEASURING_DRAWING_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS_FILE = new URL('../../../workers/vector/process.ts', import.meta.url);
 /**
  * The niceness of the process. At this priority, it gets a tenth of a core for which others compete, and all of an idle
@@ -102,8 +102,8 @@ export class Rasterizer {
       },
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
     });
-    const givesWay = workerTime.isSpent;
-    this.#pool = new WorkerPool({ slots: 1, budgetBytes: 0, limits, givesWay, clock }, processes);
+    const mustYield = workerTime.mustYield;
+    this.#pool = new WorkerPool({ slots: 1, budgetBytes: 0, limits, mustYield, clock }, processes);
   }
 
   /**
@@ -115,7 +115,7 @@ export class Rasterizer {
     const { accountId, work = 'call' } = caller;
     const { clock, timeoutMs, lateWork, workerTime } = this.#options;
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
-    const retryAfterSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
+    const retryAfterSeconds = lateWork.secondsUntilAllowed(accountId, nameOf, bytes.length);
     if (retryAfterSeconds > 0 && work === 'call')
       throw likelyTooLongError(
         { retryAfterSeconds, holdMs: lateWork.nextRefusalDelayMs(accountId) },
@@ -167,8 +167,8 @@ export class Rasterizer {
 export function drawingSizeForPass({ decode, steps }: ImagePass): RequestedDrawingSize {
   if (decode.density !== undefined) return { density: decode.density };
   const first = steps.find((step) => step.operation !== 'autoOrient');
-  if (first?.operation === 'placeholder') return MEASURED_SIZE;
-  if (first?.operation !== 'resize') return NATURAL_SIZE;
+  if (first?.operation === 'placeholder') return MEASURING_DRAWING_SIZE;
+  if (first?.operation !== 'resize') return NATURAL_DRAWING_SIZE;
   const { width, height } = first.params;
   return {
     atLeast: withoutAbsentFields({ width: numberOrUndefined(width), height: numberOrUndefined(height) }),
@@ -188,7 +188,7 @@ export function runPassesOverDrawing(
   const drawAll = async () => {
     const outputs: (TransformResult | ApiError)[] = [];
     for (const branch of branches) {
-      const work = transform({ ...call, ...branch, ...copiedFiles(call) });
+      const work = transform({ ...call, ...branch, ...copyFilesOf(call) });
       works.push(work);
       outputs.push(await work.result.catch(requireOutputError));
     }
@@ -200,7 +200,7 @@ export function runPassesOverDrawing(
 }
 
 /** Copies the files of a call for one piece of work, because the bytes are transferred to its worker. */
-function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
+function copyFilesOf({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
   const copyOf = (file: BranchCall['bytes']) => (isStoredFile(file) ? file : new Uint8Array(file));
   const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
     id,

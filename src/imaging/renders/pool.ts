@@ -29,7 +29,7 @@ interface RenderPoolOptions {
   /**
    * Counts the time of calls. An account that has used up its budget gets only slots that no other account waits for.
    */
-  workerTime: Pick<AccountWorkerTime, 'recordCpuTime' | 'isSpent' | 'isOnlyActiveAccount'>;
+  workerTime: Pick<AccountWorkerTime, 'recordCpuTime' | 'mustYield' | 'isOnlyActiveAccount'>;
   clock: Clock;
 }
 
@@ -100,7 +100,7 @@ export class RenderPool {
       ...this.#slotsOf(threads.length),
       budgetBytes: Number.MAX_SAFE_INTEGER,
       limits: () => ({ calls: queueLimit }),
-      givesWay: workerTime.isSpent,
+      mustYield: workerTime.mustYield,
       clock,
     });
   }

@@ -194,7 +194,7 @@ export class Renders {
     try {
       const drawn = await this.#slowPool.draw(call);
       if (drawn === 'withdrawn') throw new Error('The slow pool withdrew a page.');
-      if (tookLong(drawn)) this.#slowAccounts.markSlow(call.accountId);
+      if (wasDrawnForLong(drawn)) this.#slowAccounts.markSlow(call.accountId);
       return drawn;
     } finally {
       this.#cancelIdleStop?.();
@@ -206,7 +206,7 @@ export class Renders {
 
   #isDeprioritized({ accountId, work }: PageCall): boolean {
     if (this.#slowAccounts.has(accountId)) return true;
-    return work !== 'job' && this.#options.workerTime.isSpent(accountId);
+    return work !== 'job' && this.#options.workerTime.mustYield(accountId);
   }
 
   readonly #onStopped = (accountId: string): void => {
@@ -225,7 +225,7 @@ export class Renders {
 }
 
 /** Whether a page took so long that the next page of its account must be isolated too. */
-function tookLong(answer: RenderResult): boolean {
+function wasDrawnForLong(answer: RenderResult): boolean {
   if (answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = answer.timings;
   return decodeMs + processMs >= MIN_LONG_DRAWING_MS;

@@ -34,7 +34,7 @@ export const open = (
   options: {
     slots?: number;
     callsBesideJobs?: boolean;
-    givesWay?: (accountId: string) => boolean;
+    mustYield?: (accountId: string) => boolean;
     slotsPerAccount?: number;
     limits?: Partial<WaitingLimits>;
   } = {},

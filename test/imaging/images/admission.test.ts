@@ -322,7 +322,7 @@ t.test('limits are in force for the next call, also while calls wait', async (t)
 });
 
 t.test('an account that gives way gets only slots that no other account waits for', async (t) => {
-  const { acquire, releaseFirst, names } = open({ givesWay: (accountId) => accountId === 'greedy' });
+  const { acquire, releaseFirst, names } = open({ mustYield: (accountId) => accountId === 'greedy' });
   void acquire('at work', 'a');
   for (const name of ['g1', 'g2']) void acquire(name, 'greedy');
   for (const name of ['a1', 'a2']) void acquire(name, 'a');

@@ -256,7 +256,7 @@ t.test(
     first.calls.at(-1)?.answer(KILLED);
     await late;
     workerTime.recordArrival('acc_b');
-    t.notOk(workerTime.isSpent('acc_a'), 'the wait does not count, and a minute has passed');
+    t.notOk(workerTime.mustYield('acc_a'), 'the wait does not count, and a minute has passed');
     const job = draw('acc_a', 'of a job', new AbortController(), 'job');
     await soon();
     first.calls.at(-1)?.beginDrawing();
@@ -264,7 +264,7 @@ t.test(
     first.calls.at(-1)?.answer();
     await job;
     workerTime.recordArrival('acc_b');
-    t.notOk(workerTime.isSpent('acc_a'), 'a job gives way by itself');
+    t.notOk(workerTime.mustYield('acc_a'), 'a job gives way by itself');
     const killed = draw('acc_a', 'killed');
     await soon();
     first.calls.at(-1)?.beginDrawing();
@@ -272,7 +272,7 @@ t.test(
     first.calls.at(-1)?.answer(KILLED);
     await killed;
     workerTime.recordArrival('acc_b');
-    t.ok(workerTime.isSpent('acc_a'));
+    t.ok(workerTime.mustYield('acc_a'));
   },
 );
 

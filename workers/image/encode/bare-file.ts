@@ -49,7 +49,7 @@ const MAX_BARE_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
 const JPEG_PICTURE_MARKERS = [0xc4, JPEG_MARKERS.startOfScan, 0xdb, 0xdd, JPEG_MARKERS.endOfImage];
 
-const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
+const BARE_CHECK_BY_FORMAT: Record<OutputFormat, (file: Buffer) => boolean> = {
   jpeg: isBareJpeg,
   png: isBarePng,
   webp: isBareWebp,
@@ -60,7 +60,7 @@ const BARE_CHECKS: Record<OutputFormat, (file: Buffer) => boolean> = {
 
 export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
   try {
-    return BARE_CHECKS[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
+    return BARE_CHECK_BY_FORMAT[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
   } catch (error) {
     // A read past the end of the file means that its structure cannot be trusted.
     if (error instanceof RangeError) return false;

@@ -57,12 +57,12 @@ const MAX_ENCODED_EDGE_PX: Partial<Record<OutputFormat, number>> = {
  * mozjpeg's table by N. Robidoux, made for visual quality: its files are 9 % smaller than those of the standard's own
  * table at equal SSIMULACRA 2, in the same time. At equal SSIM of the luma they are 3 % larger.
  */
-const VISUAL_QUANTISATION = 3;
+const VISUAL_QUANTISATION_TABLE = 3;
 
 const ENCODER_BY_FORMAT: Record<OutputFormat, Encoder> = {
   jpeg: (pipeline, { quality = DEFAULT_QUALITIES.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
     pipeline.jpeg({
-      ...(tune !== 'ssim' && { quantisationTable: VISUAL_QUANTISATION }),
+      ...(tune !== 'ssim' && { quantisationTable: VISUAL_QUANTISATION_TABLE }),
       ...jpegEffortOptions(quality, size, { effort, progressive }),
       chromaSubsampling: chroma ?? chromaSubsamplingFor(quality),
     }),

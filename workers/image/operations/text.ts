@@ -47,23 +47,23 @@ export const text = defineStepOperation({
   cpuMsPerMegapixel: 20,
   findMisfit(picture, { text, size: requestedSize, margin }) {
     const size = letterHeightPx(requestedSize, picture.width);
-    return tooManyLinesError(withoutUndrawable(text), size, lineBreakWidth(size, picture, margin));
+    return tooManyLinesError(withoutUndrawableCharacters(text), size, lineBreakWidth(size, picture, margin));
   },
   async apply(
     picture,
     { text, font = 'sans', size: requestedSize, color, position, margin, opacity, rotate },
     pass,
   ) {
-    const written = withoutUndrawable(text);
+    const written = withoutUndrawableCharacters(text);
     if (written.trim() === '') return;
     const size = letterHeightPx(requestedSize, picture.width);
     const colour = parseColour(color, 'color');
     const lines = { width: lineBreakWidth(size, picture, margin), align: alignmentAt(position) };
-    const layout = { ...lines, font: `${withoutUndrawable(font)} ${size}` };
+    const layout = { ...lines, font: `${withoutUndrawableCharacters(font)} ${size}` };
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = hasEmoji(written)
       ? await drawColouredLetters(written, layout, ink, pass)
-      : colourMask(await drawLetterMask(written, layout, pass), ink);
+      : colouredPixelsOfMask(await drawLetterMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
     const drawn = await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
     if (drawn !== 'all')
@@ -79,7 +79,7 @@ function letterHeightPx(requestedSize: number | string, widthPx: number): number
 }
 
 /** The text without the characters that Pango cannot draw. */
-function withoutUndrawable(text: string): string {
+function withoutUndrawableCharacters(text: string): string {
   return withoutControlCharacters(text.replace(/\r\n?/g, '\n'));
 }
 
@@ -159,7 +159,7 @@ function isolateRightToLeft(text: string): string {
     .join('\n');
 }
 
-function colourMask({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {
+function colouredPixelsOfMask({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {
   const data = new Uint8Array(mask.length * 4);
   for (let index = 0, at = 0; index < mask.length; index++, at += 4) {
     data[at] = r;

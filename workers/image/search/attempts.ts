@@ -120,14 +120,16 @@ export async function trySettings<J extends EncodingTrial>(
     const rehearsed = { ...plan, estimates: await rehearseOnSample(plan) };
     plans.push(rehearsed);
     if (hasTooLittleTime(rehearsed)) break;
-    if (isSureToMiss(rehearsed, EXPECTATION_MARGIN)) continue;
+    if (isExpectedToMiss(rehearsed, EXPECTATION_MARGIN)) continue;
     const turn = await search.takeTurn?.(rehearsed.estimates);
     const timed = { ...rehearsed, search: { ...rehearsed.search, ...turn } };
     attempts = joinAttempts(goal, attempts, await tryWholePicture(timed));
     if (attempts.best !== undefined) return attempts;
   }
   if (attempts === undefined) {
-    const open = plans.filter((plan) => search.pixels.frames === 1 || !isSureToMiss(plan, HOPELESS_MARGIN));
+    const open = plans.filter(
+      (plan) => search.pixels.frames === 1 || !isExpectedToMiss(plan, HOPELESS_MARGIN),
+    );
     const [timely] = open
       .filter((plan) => !hasTooLittleTime(plan))
       .toSorted((one, other) => leastExpectedOf(one) - leastExpectedOf(other));
@@ -142,7 +144,7 @@ export async function trySettings<J extends EncodingTrial>(
     attempts = await tryWholePicture(timely);
   }
   const wereAllTried = plans.every(
-    (plan) => !hasTooLittleTime(plan) || isSureToMiss(plan, EXPECTATION_MARGIN),
+    (plan) => !hasTooLittleTime(plan) || isExpectedToMiss(plan, EXPECTATION_MARGIN),
   );
   return { ...attempts, isThorough: attempts.isThorough && wereAllTried, isDrawing };
 }
@@ -175,7 +177,7 @@ function hasTooLittleTime({ estimates }: SearchPlan<EncodingTrial>): boolean {
 }
 
 /** Whether the smallest file of a plan misses the target by more than a margin, according to its sample. */
-function isSureToMiss(plan: SearchPlan<EncodingTrial>, margin: number): boolean {
+function isExpectedToMiss(plan: SearchPlan<EncodingTrial>, margin: number): boolean {
   const { pick, target } = plan.goal.criteria;
   return plan.estimates !== undefined && pick === 'last' && leastExpectedOf(plan) > target + margin;
 }

@@ -12,12 +12,12 @@ import type { SearchedPicture, WrittenFile } from './encodings.ts';
 import { fittingShareOfFrames, SAFE_SIZE_SHARE } from './fewer-frames.ts';
 import {
   type CommonEncoderSettings,
-  DRAWING_OF_FEW_COLOURS,
   type EncoderSetting,
   encoderSettingsFor,
   type FormatWithCurves,
   isPoorSetting,
   type SearchedQuantity,
+  SMALLEST_DRAWING_SETTING,
   typicalQuantityAt,
 } from './settings.ts';
 import { assertByteLimitReachable } from './smallest-file.ts';
@@ -110,7 +110,7 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
     ...{ reached, ...tried },
     acceptable: [
       settings.find((one) => !isPoorSetting(one)) ?? {},
-      ...(tried.isDrawing ? [DRAWING_OF_FEW_COLOURS] : []),
+      ...(tried.isDrawing ? [SMALLEST_DRAWING_SETTING] : []),
     ],
   });
 }

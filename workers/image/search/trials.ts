@@ -82,7 +82,7 @@ export async function searchSetting(search: SettingSearch): Promise<boolean> {
     else high = index;
     const isNear = reaches && Math.abs(value - target) <= tolerance;
     const isBest =
-      reaches && high - low > 1 && isSureToFail(search, found, pick === 'last' ? low + 1 : high - 1);
+      reaches && high - low > 1 && isExpectedToFail(search, found, pick === 'last' ? low + 1 : high - 1);
     if (isNear || isBest) return true;
     if (high - low > 1 && !search.hasTime(1)) return false;
   }
@@ -112,7 +112,7 @@ function guessBestIndex(
 }
 
 /** Whether the fitted expectation of a setting misses the target by more than the margin. */
-function isSureToFail(
+function isExpectedToFail(
   { expected, pick, target, margin }: SettingSearch,
   found: TriedSetting[],
   index: number,

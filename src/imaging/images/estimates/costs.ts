@@ -50,9 +50,9 @@ const DECODE_MS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
   tiff: 20,
 };
 /** CPU milliseconds per megapixel to decode a TIFF page whose samples libvips would misread. */
-const CONVERSION_MS_PER_MEGAPIXEL = 80;
+const SAMPLE_CONVERSION_MS_PER_MEGAPIXEL = 80;
 /** CPU milliseconds per megapixel that a step reads but drops, as when it resizes to a smaller size. */
-const READ_MS_PER_MEGAPIXEL = 5;
+const READ_DROPPED_MS_PER_MEGAPIXEL = 5;
 /** The factor by which decoding a progressive, interlaced or 16-bit file takes longer. */
 const COSTLY_DECODE_FACTOR = 2;
 /** CPU milliseconds per megapixel of a description. It reads all pixels once or twice, and examines a small copy. */
@@ -144,7 +144,7 @@ function decodingKeyOf(header: ImageHeader, pass: ImagePass): unknown {
 function stepsAndEncodingMs(header: ImageHeader, pass: ImagePass): number {
   const megapixels = megapixelsOf(header, pass);
   const written = { frames: frameCountOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
-  return stepsMs(pass, megapixels, costOfResult) + encodingMs(resolvedEncodeOf(header, pass), written);
+  return stepsMs(pass, megapixels, usualStepMs) + encodingMs(resolvedEncodeOf(header, pass), written);
 }
 
 function sum(values: readonly number[]): number {
@@ -176,7 +176,7 @@ function decodingMs(
       PASS_BASE_MS +
       framesRead * (moving.decodeMsPerFrame + ((pixels / 1e6) * moving.decodeMsPerMegapixel) / frames)
     );
-  const once = rewritten ? CONVERSION_MS_PER_MEGAPIXEL : (DECODE_MS_PER_MEGAPIXEL[format] ?? 0);
+  const once = rewritten ? SAMPLE_CONVERSION_MS_PER_MEGAPIXEL : (DECODE_MS_PER_MEGAPIXEL[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
   return (
     PASS_BASE_MS + framesRead * DECODE_MS_PER_FRAME + ((pixels / 1e6) * perMegapixel * framesRead) / frames
@@ -202,8 +202,8 @@ function megapixelsOf(header: ImageHeader, pass: ImagePass): number[] {
 type StepCost = (perMegapixel: number, before: number, after: number) => number;
 
 /** The usual cost: a step computes the pixels of its result, and reads the pixels that it drops. */
-const costOfResult: StepCost = (perMegapixel, before, after) =>
-  perMegapixel * after + READ_MS_PER_MEGAPIXEL * Math.max(0, before - after);
+const usualStepMs: StepCost = (perMegapixel, before, after) =>
+  perMegapixel * after + READ_DROPPED_MS_PER_MEGAPIXEL * Math.max(0, before - after);
 
 function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: StepCost): number {
   return steps.reduce((total, { operation: name, params }, index) => {

@@ -84,7 +84,7 @@ export class LateWork {
    * of the smallest late work of its kind may begin.
    * @param nameOf returns a text that is the same for work of the same kind. It is called only if there is late work.
    */
-  waitSeconds(accountId: string, nameOf: () => string, size: number): number {
+  secondsUntilAllowed(accountId: string, nameOf: () => string, size: number): number {
     this.#forgetOld();
     if (this.#late.size === 0) return 0;
     const late = this.#late.get(lateWorkKeyOf(accountId, nameOf()));

@@ -158,7 +158,11 @@ export class ImagePools {
   ): Promise<StartedWork<ImageTaskResult>> {
     const { header, passes, layers, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
-    const retryAfterSeconds = lateWork.waitSeconds(accountId, () => lateWorkNameOf(call), header.pixels);
+    const retryAfterSeconds = lateWork.secondsUntilAllowed(
+      accountId,
+      () => lateWorkNameOf(call),
+      header.pixels,
+    );
     const wasLate = retryAfterSeconds > 0;
     if (wasLate && work !== 'job') {
       call.incoming?.end();
@@ -252,7 +256,7 @@ export class ImagePools {
   ): LowPriorityReason | undefined {
     if (expectedMs > MIN_HEAVY_MS) return 'estimate';
     if (wasLate) return 'deadline';
-    return work !== 'job' && this.#options.workerTime.isSpent(accountId) ? 'budget' : undefined;
+    return work !== 'job' && this.#options.workerTime.mustYield(accountId) ? 'budget' : undefined;
   }
 
   /**
@@ -320,7 +324,7 @@ export class ImagePools {
       heldBytes: this.#poolSizes.quick.budgetBytes / WAITING_BODIES_DIVISOR,
       waitMs: capacity.imageWaitMs(),
     });
-    return { ...this.#poolSizes[name], limits, clock, givesWay: workerTime.isSpent };
+    return { ...this.#poolSizes[name], limits, clock, mustYield: workerTime.mustYield };
   }
 
   #computeSizes(): Record<ImagePoolName, { slots: number; budgetBytes: number }> {

@@ -84,7 +84,7 @@ export class AccountWorkerTime {
    * Whether an account has used up its budget while other accounts are served too. It then yields to them. An account
    * that has the process to itself never yields.
    */
-  readonly isSpent = (accountId: string): boolean =>
+  readonly mustYield = (accountId: string): boolean =>
     this.#usedMs(accountId) > this.#budgetMs() && !this.isOnlyActiveAccount(accountId);
 
   /** Whether no work of another account has arrived in the last second. */
