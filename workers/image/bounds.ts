@@ -17,7 +17,7 @@ import {
 } from './frames.ts';
 import { assertScoreMeasurable, scoreRefusalFor } from './likeness/measurable.ts';
 import { findStepOperation } from './operations/index.ts';
-import type { PictureShape } from './pixels/geometry.ts';
+import { isSameSize, type PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidParamRefusal, PassRefusal } from './refusal.ts';
 import { assertByteLimitReachable } from './search/smallest-file.ts';
 
@@ -151,8 +151,4 @@ function assertWritable(
   if (!('maxBytes' in target)) return;
   const mayBeInput = isSameSize(made, input) && input.fileBytes <= target.maxBytes;
   if (!mayBeInput) assertByteLimitReachable(target.maxBytes, encode, made);
-}
-
-function isSameSize(one: Size, other: Size): boolean {
-  return one.width === other.width && one.height === other.height;
 }

@@ -7,6 +7,7 @@ import {
   assertWithinSizeLimits,
   type Box,
   type GravityName,
+  isSameSize,
   placeBox,
   scaleSize,
 } from './pixels/geometry.ts';
@@ -28,16 +29,13 @@ import { enlargePixels, scaleToNearest } from './pixels/resample.ts';
 
 type ScalingKernel = keyof KernelEnum;
 
-const hasSize = (picture: Size, { width, height }: Size) =>
-  picture.width === width && picture.height === height;
-
 /** Scales a picture to exactly this size. */
 export async function scaleToSize(
   picture: PassPicture,
   size: Size,
   kernel: ScalingKernel = 'lanczos3',
 ): Promise<void> {
-  if (hasSize(picture, size)) return;
+  if (isSameSize(picture, size)) return;
   assertWithinSizeLimits(size, picture.frames);
   await scaleToBox(picture, size, { left: 0, top: 0, ...size }, kernel);
 }
@@ -53,7 +51,7 @@ async function scaleToBox(
   kernel: ScalingKernel = 'lanczos3',
 ): Promise<void> {
   assertWithinSizeLimits(box, picture.frames);
-  if (hasSize(picture, scaled)) return cropToBox(picture, box);
+  if (isSameSize(picture, scaled)) return cropToBox(picture, box);
   if (kernel === 'nearest') return picture.replace(scaleToNearest(await picture.runPipeline(), scaled, box));
   if (isLargerOnAnAxis(scaled, picture)) {
     // In one strip, the edges of neighbouring frames bleed into each other. The effect is visible in an enlargement. In
@@ -97,7 +95,7 @@ export async function scaleInLinearLight(
   kernel: ScalingKernel = 'lanczos3',
 ): Promise<void> {
   const size = smallerSides(picture, to);
-  if (hasSize(picture, size)) return;
+  if (isSameSize(picture, size)) return;
   const pixels = await picture.runPipeline();
   const { height, frames } = pixels;
   const pipeline = picture
@@ -163,7 +161,7 @@ async function findInterestingBox(
 
 /** Cuts out a box, which must lie within the picture. */
 export async function cropToBox(picture: PassPicture, { left, top, width, height }: Box): Promise<void> {
-  if (hasSize(picture, { width, height })) return;
+  if (isSameSize(picture, { width, height })) return;
   // If a box is cut as well, sharp turns the picture before scaling it, and would decode every pixel. The box is cut
   // out of the small result instead.
   if (picture.usesSlot('scale')) await picture.turnUpright();
@@ -182,7 +180,7 @@ export async function padPicture(
     width: picture.width + room.left + room.right,
     height: picture.height + room.top + room.bottom,
   };
-  if (hasSize(picture, size)) return;
+  if (isSameSize(picture, size)) return;
   assertWithinSizeLimits(size, picture.frames);
   await picture.convertToPlainPixels();
   (await picture.at('extend')).extend({ ...room, background, extendWith });
@@ -234,8 +232,8 @@ interface ScalableFile extends Size {
 }
 
 /**
- * Whether scaling in the first step gives other pixels than the whole decoded picture has. It does if the decoder
- * shrinks the picture, or if sharp scales it before turning it upright. Such pixels suit one size only.
+ * Whether a scaling in the first step reads other pixels than those of the whole decoded picture. It does if the
+ * decoder shrinks the picture, or if sharp scales it before turning it upright. Such pixels suit one size only.
  * @param scaled the size as displayed.
  */
 export function scalesOnLoad({ format, orientation, width, height }: ScalableFile, scaled: Size): boolean {

@@ -12,8 +12,8 @@ export function shareOncePerProcess(name: string): void {
 }
 
 /**
- * Runs an action that changes the state of the whole process, unless another thread has run it. Returns when the action
- * is done, in whichever thread. If its name is not shared, the caller is the only thread.
+ * Runs an action that changes the state of the whole process, once for all threads that share its name. Returns when
+ * the action is done, by whichever thread. If the name is not shared, the caller must be the only thread.
  * @param name the name of the action, as given to `shareOncePerProcess`.
  */
 export function oncePerProcess(name: string, action: () => void): void {

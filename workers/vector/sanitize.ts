@@ -154,8 +154,8 @@ function decompressDrawing(packed: Buffer, shared: SharedDrawingState): Buffer {
 }
 
 /**
- * Decodes the file once for both parsers. Otherwise the renderer could assume another encoding, and see something that
- * this check did not.
+ * Decodes the file. The renderer gets the decoded text, because it could assume another encoding for the file, and see
+ * something that this parser did not.
  */
 function decodeText(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return new TextDecoder('utf-16le').decode(file);

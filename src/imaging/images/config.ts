@@ -100,7 +100,7 @@ interface ImageMemoryBudgets {
 }
 
 /**
- * The memory budgets of each API process. The pools, their resize and the doctor all compute them here.
+ * The memory budgets of each API process, for the pools and for the doctor.
  * @param settingMegabytes IMAGE_MEMORY_MEGABYTES; 0 divides half of the memory among all pools of all processes.
  */
 export function imageMemoryBudgets(

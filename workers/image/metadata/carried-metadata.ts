@@ -248,10 +248,10 @@ const CARRIED_JPEG_MARKERS = [JPEG_MARKERS.app0, JPEG_MARKERS.app1, JPEG_MARKERS
 let onePixelJpeg: Promise<PipelineOutput> | undefined;
 
 /**
- * A JPEG of one pixel with the metadata blocks of a JPEG, or with the EXIF and the profile of a TIFF, which libvips
- * writes to no other format. The codec copies blocks only together with pixels of the same file. It copies them from
- * this file, so that the other file is not decoded again. Undefined for any other file, and where the pixel, which is
- * in sRGB, would not fit the profile.
+ * A JPEG of one pixel that carries the metadata of a file: all blocks of a JPEG, or the EXIF and the profile of a TIFF,
+ * which libvips writes to no other format. The codec copies metadata only together with pixels of the same file. It
+ * copies from this file, so that the original is not decoded again. Undefined for any other file, and where the pixel,
+ * which is in sRGB, would not fit the profile.
  */
 async function makeCarrier(
   file: Uint8Array,

@@ -101,10 +101,7 @@ const MAX_CELLS_PER_SIDE = 3;
  * a headline.
  */
 const MIN_CELL_PX = 96;
-/**
- * Mean colours are rounded to multiples of this step, so that the amount of ink of a character cannot be measured
- * either.
- */
+/** Mean colours are rounded to multiples of this step, so that the amount of ink of a character cannot be measured. */
 const COLOUR_STEP = 32;
 
 type CoarseStyle = 'blur' | 'pixelate';

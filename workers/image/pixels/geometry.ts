@@ -63,8 +63,11 @@ export function sizeLimitError({ width, height }: Size, frames = 1): BadArgument
 
 /** The error of `sizeLimitError`; undefined if the step leaves the size of the picture unchanged. */
 export function changedSizeLimitError(picture: PictureShape, size: Size): BadArgumentError | undefined {
-  const isSame = picture.width === size.width && picture.height === size.height;
-  return isSame ? undefined : sizeLimitError(size, picture.frames);
+  return isSameSize(picture, size) ? undefined : sizeLimitError(size, picture.frames);
+}
+
+export function isSameSize(one: Size, other: Size): boolean {
+  return one.width === other.width && one.height === other.height;
 }
 
 /** @throws BadArgumentError with the error that `sizeLimitError` returns. */

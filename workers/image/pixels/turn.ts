@@ -50,8 +50,9 @@ export async function turnPixels(
 }
 
 /**
- * The offset of the result's edge in libvips' output, and the shift that brings the centre of the picture to the centre
- * of the result. libvips' output is the bounding box of the turned corners in whole pixels.
+ * For one axis, the offset of the result in libvips' output, out of which it is cut, and the shift that brings the
+ * centre of the picture to the centre of the result. libvips' output is the bounding box of the turned corners in whole
+ * pixels.
  * @param a first element of the matrix row that gives the coordinate.
  * @param b second element of that row.
  */

@@ -80,8 +80,9 @@ export interface SearchAttempts<J extends EncodingTrial> {
  */
 const EXPECTATION_MARGIN = 0.1;
 /**
- * If a sample of an animation exceeds the target by this difference of logarithms (four thirds of the size), even the
- * smallest file is too large. The whole animation is then not tried, because a trial takes seconds.
+ * If the smallest file of a sample of an animation exceeds the target by this difference of logarithms (four thirds of
+ * the size), the file of the whole animation will exceed it too. The whole animation is then not tried, because a trial
+ * takes seconds.
  */
 const HOPELESS_MARGIN = 0.3;
 
