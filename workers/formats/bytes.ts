@@ -56,8 +56,8 @@ export class ByteReader {
   }
 
   /**
-   * Offset of the next byte with this value, or the length of the file. The nearest bytes are read one by one, because
-   * a native search costs forty times as much when the next hit is near.
+   * Offset of the next byte with the value, or the length of the file. The nearest bytes are read one by one, because a
+   * native search costs forty times as much when the next hit is near.
    */
   indexOf(value: number, from: number): number {
     const near = Math.min(from + BYTEWISE_SEARCH_BYTES, this.length);

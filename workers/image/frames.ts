@@ -24,7 +24,7 @@ export function isAnimationFormat(format: string): boolean {
   return format === 'gif' || format === 'webp';
 }
 
-/** The parameters that choose frames; they exclude `frame`. */
+/** The parameters that choose frames. None of them can be combined with `frame`. */
 export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 
 const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;

@@ -14,7 +14,7 @@ const REDUCED_SIGMA_PX = 3;
 const MIN_REDUCED_EDGE_PX = 8;
 /** The blur that the reduction itself causes, as the variance of its linear kernel in pixels of the reduced picture. */
 const REDUCTION_VARIANCE = 1 / 6;
-/** The radius of a kernel in sigmas. Beyond this radius, the amplitude of the kernel is below the cut-off. */
+/** The radius of a kernel in sigmas. Beyond this radius, a weight is below 0.3 % of the largest one. */
 const KERNEL_RADIUS_SIGMAS = 3.5;
 
 /** Blurs a picture of one frame by a Gaussian. */

@@ -121,7 +121,7 @@ function blendTableFor(formula: BlendFormula): Float32Array {
   );
 }
 
-/** Blends one pixel. The more transparent the picture is there, the more the own colour of the layer shows. */
+/** Blends one pixel. The more transparent the picture below is, the less the colour of the layer changes. */
 function blendPixel(
   onto: Uint8Array,
   to: number,

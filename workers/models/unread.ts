@@ -104,7 +104,10 @@ function hasInk(data: Uint8Array, start: number, width: number): boolean {
   return across >= MIN_LETTER_CONTRAST && down >= MIN_LETTER_CONTRAST;
 }
 
-/** The boxes around cells with ink that lie close together, in pixels of the searched picture. The map is emptied. */
+/**
+ * Returns the boxes around cells with ink that lie close together, in pixels of the searched picture, and empties the
+ * map.
+ */
 function inkAreasOf({ ink, columns, rows }: InkCellMap): BoundingBox[] {
   const areas: BoundingBox[] = [];
   for (let first = ink.indexOf(1); first >= 0; first = ink.indexOf(1, first)) {

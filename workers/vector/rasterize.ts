@@ -64,8 +64,8 @@ async function tooLargePictureFailure(
 const UNDRAWN_FORMAT_START = /^(?:GIF8|RIFF|.{4}ftypavi[fs])/s;
 
 /**
- * Converts the pictures whose format the renderer does not draw to PNG. The result has their new `data:` URLs by the
- * old ones. An animation becomes its first frame. A picture that cannot be read is left out.
+ * Converts the pictures whose format the renderer does not draw to PNG, and returns their new `data:` URLs, keyed by
+ * the old ones. An animation becomes its first frame. A picture that cannot be read is left out.
  */
 async function convertToPngAddresses({ pictures }: SafeDrawing): Promise<Map<string, string>> {
   const addresses = new Map<string, string>();

@@ -12,8 +12,8 @@ import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';
 
 /**
- * What a caller can change about a call: its parameters, by their names in the call, or to send jobs that do the same
- * work.
+ * What a caller can do instead of a call: change its parameters, by their names in the call, or send jobs that do the
+ * same work.
  */
 interface ChangeableCall {
   /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */

@@ -84,8 +84,8 @@ export const imagesSettings = {
  */
 const MEMORY_DIVISOR = 2;
 /**
- * Slow passes, heavy passes and items of large jobs each have a budget of their own. It is the quick budget divided by
- * this number.
+ * Slow passes, heavy passes and items of large jobs each have a budget of their own: the quick budget divided by this
+ * number.
  */
 const QUICK_BUDGET_DIVISOR = 2;
 /** The budget of all pools together, as a multiple of the quick budget. */

@@ -144,7 +144,7 @@ export interface BranchResult extends WithQueueTime {
 }
 export type DescribeResult = DescribeTaskResult & WithQueueTime;
 export interface CompareResult extends CompareTaskResult, WithQueueTime {
-  /** Whether one of the two images has several frames or pages. Only their first frames were compared then. */
+  /** Whether one of the two images has several frames or pages, of which only the first was compared. */
   comparesFirstFrames: boolean;
 }
 

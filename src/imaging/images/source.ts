@@ -216,7 +216,7 @@ function unsupportedFileError(bytes: Uint8Array, param: string): ApiError {
 }
 
 /**
- * Checks the number of pixels. A vector drawing is checked when it is drawn, because that decides its size.
+ * Checks the number of pixels. The size of a vector drawing is known only when it is drawn, and is checked then.
  * @param param as in `requireReadableHeader`.
  * @throws unsupported_format when the frames to read have more pixels than the limit.
  */

@@ -124,8 +124,8 @@ export class Rasterizer {
     const ending = new AbortController();
     const end = () => ending.abort(tookTooLongError(LATE_WORK_TTL_SECONDS, DRAWING_ALTERNATIVES));
     let cancelEnd = () => {};
-    // The limit on the time of a drawing does not include the wait for the process or its start. Only the caller's
-    // deadline limits these.
+    // The limit on the time of a drawing does not include the wait for the process or its start, which only the
+    // caller's deadline limits.
     const deadline = {
       signal: AbortSignal.any([caller.deadline.signal, ending.signal]),
       deadlineMs: () => clock.nowMs() + timeoutMs,

@@ -57,9 +57,7 @@ const MIN_SLOW_BESIDE_OTHERS_MS = 1_000;
  * none waits.
  */
 const MAX_DRAWING_BESIDE_OTHERS_MS = 5_000;
-/**
- * The highest value of the drawing time from which a page counts as slow. It is a multiple of the usual drawing time.
- */
+/** A page counts as slow from a multiple of the usual drawing time on, but at the latest from this time on. */
 const MAX_SLOW_THRESHOLD_MS = 2_000;
 const SLOW_THRESHOLD_FACTOR = 4;
 

@@ -132,7 +132,7 @@ interface MisreadValues {
 /**
  * Converts a picture to a PNG with all its bits and its metadata, without converting its colours to another space. The
  * compression is low, because the PNG is decoded at once.
- * @param misread what libvips ignores about the pixel values. The PNG has values that need no such knowledge.
+ * @param misread what libvips ignores about the pixel values, and what the PNG therefore must not need.
  */
 async function convertToPng(
   file: Uint8Array<ArrayBuffer>,

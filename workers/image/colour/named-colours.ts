@@ -62,8 +62,8 @@ const CHROMATICITY_TOLERANCE = 0.01;
 /** Colours that a file declares without an ICC profile, unless they are those of sRGB. */
 export interface DeclaredColourSpace extends DisplayColours {
   /**
-   * Whether the colours can be brighter than white. Such a profile describes the pixels of the input, but not those of
-   * the result, because values brighter than white make no sense in 8 bits.
+   * Whether the colours can be brighter than white. The result must then not keep the profile, because its 8 bits hold
+   * no values brighter than white.
    */
   isHdr: boolean;
 }

@@ -37,8 +37,8 @@ export function restoreDelays(
 }
 
 /**
- * libvips slows down delays of up to 10 ms in a WebP, and joins neighbouring frames that look the same. Frames are
- * therefore matched by the time at which they end.
+ * Restores delays in a WebP. libvips slows down delays of up to 10 ms in it, and joins neighbouring frames that look
+ * the same. Frames are therefore matched by the time at which they end.
  */
 function restoreWebpDelays(
   webp: Uint8Array<ArrayBuffer>,

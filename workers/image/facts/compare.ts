@@ -17,8 +17,8 @@ import { perceptualHashOf } from './hashes.ts';
 import { hashDistance } from './perceptual-hash.ts';
 
 /**
- * A pixel counts as unchanged if no channel differs by more than this, of 255. Such a difference is invisible, and
- * codecs cause it everywhere. Only maxDifference includes it.
+ * A pixel counts as unchanged if no channel differs by more than this many of 255 levels. Such a difference is
+ * invisible, and codecs cause it everywhere. It is still part of maxDifference.
  */
 const MAX_INVISIBLE_DIFFERENCE = 8;
 /** The side of a tile. Changed pixels in the same tile, or in adjacent tiles, form one region. */

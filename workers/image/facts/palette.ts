@@ -128,8 +128,8 @@ function clustersOf(bins: readonly ColourBin[], count: number): ColourCluster[] 
 }
 
 /**
- * Joins the two clusters whose joining changes the colours least. As in `seedsOf`, the square root of the weight
- * counts.
+ * Joins the two clusters whose joining changes the colours least. The square root of the weight counts, so that a large
+ * area does not absorb a small bright accent.
  */
 function joinMostSimilarClusters(clusters: readonly ColourCluster[]): ColourCluster[] {
   let least = Number.POSITIVE_INFINITY;

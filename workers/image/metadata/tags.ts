@@ -86,8 +86,8 @@ export function readImageTags(
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
   const reported: Record<string, Record<string, PlainTagValue>> = {};
   for (const group of REPORTED_GROUPS) {
-    // A string is not a tag: the reader returns the source of an XMP document as a string, and a tag named `__proto__`
-    // leaves one.
+    // A string is not a tag. The reader returns the source of an XMP document as a string, and a string in place of a
+    // tag that is named `__proto__`.
     const tags = Object.entries(groups[group] ?? {}).filter(
       ([name, tag]) => typeof tag !== 'string' && !UNREPORTED_TAG.test(name),
     );

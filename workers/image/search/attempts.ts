@@ -75,8 +75,8 @@ export interface SearchAttempts<J extends EncodingTrial> {
 }
 
 /**
- * The largest difference between the value of a setting and its expected value: 10 % of the size, or of the remaining
- * difference in likeness. It applies once the expectation was fitted to a trial of the whole picture.
+ * The largest difference between the value of a setting and its expected value: 10 % of the size, or of the difference
+ * from full likeness. It applies once the expectation was fitted to a trial of the whole picture.
  */
 const EXPECTATION_MARGIN = 0.1;
 /**

@@ -22,8 +22,8 @@ const EFFORTS_BY_FORMAT: Readonly<Record<OutputFormat, readonly (number | undefi
 };
 
 /**
- * The largest ratio of the estimated time of a trial of the whole picture to the time left. At a larger ratio, there is
- * no time for the trial.
+ * A trial of the whole picture is begun if its estimated time is at most this many times the time left. The estimate is
+ * rough, so a trial that seems slightly too long may be in time.
  */
 const MAX_TRIAL_TIME_RATIO = 1.25;
 /**

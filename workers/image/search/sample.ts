@@ -21,7 +21,7 @@ export interface TrialSample {
 const MIN_SAMPLED_PICTURE_PX = 1_000_000;
 /**
  * The side of a sample tile. A sample is 64 such tiles from all over the picture, side by side. A scaled-down copy
- * would have finer detail.
+ * would not do, because its detail is finer.
  */
 const TILE_EDGE_PX = 64;
 const TILES_PER_SIDE = 8;

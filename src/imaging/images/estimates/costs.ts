@@ -66,8 +66,8 @@ const SSIMULACRA2_MS_PER_MEGAPIXEL = 450;
  */
 const QUALITY_TRIALS = 4;
 /**
- * The cost of a search over an animation, counted in trials of the whole animation. The search makes one or two of
- * these, and several trials of a short sample.
+ * The cost of a search over an animation, in trials of the whole animation. The search makes one or two of them, and
+ * several cheaper trials of a short sample.
  */
 const ANIMATION_TRIALS = 2.5;
 const PALETTE_TRIALS = 4;
@@ -165,7 +165,7 @@ function decodedFrameCount(header: ImageHeader, pass: ImagePass): number {
   return before + frameCountOf(header, pass);
 }
 
-/** The estimated CPU time of decoding a number of frames, in milliseconds. A description needs all frames. */
+/** The estimated CPU time of decoding a number of frames, in milliseconds. */
 function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,

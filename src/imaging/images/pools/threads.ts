@@ -12,7 +12,7 @@ import type { FinishedTask, PoolWorkers } from './pool.ts';
  * libuv, so neither delays the other.
  */
 const TASKS_PER_THREAD = 2;
-/** The time after which a retired pool is closed although a task still runs. Any longer task hangs inside libvips. */
+/** The time after which a retired pool is closed although a task still runs. Such a task hangs inside libvips. */
 const MAX_RETIREMENT_MS = 180_000;
 
 interface ImageThreadsOptions {
@@ -53,8 +53,8 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     const { clock, onLost } = this.#options;
     const begunMs = clock.elapsedMs();
     const cpuMs = this.#cpuMeter.startMeasuring();
-    // The measured time also contains other threads of the process, such as the garbage collector's. It is therefore
-    // limited to what the threads of this task can have used.
+    // The measured time also contains that of other threads, such as the garbage collector's. It is therefore limited
+    // to what the threads of this task can have used.
     const busyMs = () => Math.min(cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
     try {
       const result = await this.#performTask(task);
