@@ -121,7 +121,7 @@ function declaredAvifColoursOf({ codePoints, profile, isGrey }: AvifColours) {
   return codePoints && colourSpaceOfCodePoints(codePoints);
 }
 
-/** What libvips ignores about the pixel values of a picture. */
+/** The encodings of pixel values that libvips ignores. */
 interface MisreadValues {
   /** Whether the colours are multiplied by alpha. */
   isPremultiplied: boolean;
@@ -132,7 +132,7 @@ interface MisreadValues {
 /**
  * Converts a picture to a PNG with all its bits and its metadata, without converting its colours to another space. The
  * compression is low, because the PNG is decoded at once.
- * @param misread what libvips ignores about the pixel values, and what the PNG therefore must not need.
+ * @param misread the encodings that libvips ignores. They are undone in the PNG.
  */
 async function convertToPng(
   file: Uint8Array<ArrayBuffer>,

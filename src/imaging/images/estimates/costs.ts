@@ -285,9 +285,9 @@ function effortTimesOf({ format, lossless, palette, colors, target }: ResolvedEn
 }
 
 /*
- * Bytes per pixel, as measured with files of 25 megapixels (sharp 0.35, one thread): a thumbnail of a JPEG, WebP or PNG
- * streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation by any angle
- * 15, every other operation that reads more than a line 3; and each encoder keeps its whole picture.
+ * Bytes per pixel, as measured with files of 25 megapixels (sharp 0.35, one thread). Decoding a JPEG, WebP or PNG
+ * streams and takes next to nothing, an AVIF takes 18, and a progressive JPEG or an interlaced PNG 3. A rotation by any
+ * angle takes 15, and every other operation that reads more than a line 3. Each encoder keeps its whole picture.
  */
 const PASS_BASE_BYTES = 16 * MEGABYTE_BYTES;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
