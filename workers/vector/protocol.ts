@@ -54,12 +54,12 @@ export function pixelSizeOfDrawing(
 ): Size | TaskFailure {
   const scale = drawingScaleFor(size, natural, maxPixels);
   const pixels = wholePixels({ width: natural.width * scale, height: natural.height * scale });
-  return growthWithinLimit(pixels, maxPixels) < 1 ? tooLargeFailure(pixels, maxPixels, scale) : pixels;
+  return maxGrowthFactorFor(pixels, maxPixels) < 1 ? tooLargeFailure(pixels, maxPixels, scale) : pixels;
 }
 
 /** The factor by which a drawing is drawn larger than its natural size. */
 function drawingScaleFor(size: RequestedDrawingSize, natural: Size, maxPixels: number): number {
-  const highest = growthWithinLimit(natural, maxPixels) * ROUNDING_SAFETY_FACTOR;
+  const highest = maxGrowthFactorFor(natural, maxPixels) * ROUNDING_SAFETY_FACTOR;
   if ('density' in size) {
     const scale = size.density / CSS_DENSITY;
     return size.mayShrink ? Math.min(scale, highest) : scale;
@@ -69,7 +69,7 @@ function drawingScaleFor(size: RequestedDrawingSize, natural: Size, maxPixels: n
 }
 
 /** The factor by which the size may grow within the limit. */
-function growthWithinLimit(size: Size, maxPixels: number): number {
+function maxGrowthFactorFor(size: Size, maxPixels: number): number {
   return Math.min(
     Math.sqrt(maxPixels / areaOf(size)),
     MAX_SURFACE_SIDE_PX / Math.max(size.width, size.height),
@@ -79,7 +79,7 @@ function growthWithinLimit(size: Size, maxPixels: number): number {
 const areaOf = ({ width, height }: Size) => width * height;
 
 function tooLargeFailure(size: Size, limit: number, scale: number): TaskFailure {
-  const density = Math.floor(CSS_DENSITY * scale * growthWithinLimit(size, limit) * ROUNDING_SAFETY_FACTOR);
+  const density = Math.floor(CSS_DENSITY * scale * maxGrowthFactorFor(size, limit) * ROUNDING_SAFETY_FACTOR);
   const orDensity = density < 1 ? '' : `, or send a density of at most ${density}`;
   return {
     kind: 'failure',

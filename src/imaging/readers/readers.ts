@@ -39,7 +39,7 @@ const MAX_READ_EDGE_PX = 2_400;
  * The height of a line in pixels that is read best, to which a picture is scaled for its second reading. Of 516 words
  * on 17 invoices, receipts and screenshots, 35 are read wrong at their own size, and 11 at about this height.
  */
-const GOOD_LINE_HEIGHT_PX = 36;
+const BEST_LINE_HEIGHT_PX = 36;
 /** The largest scale of the second reading. Letters that need more are too blurred to be read. */
 const MAX_READING_SCALE = 3;
 /** The smallest change of the scale by which a second reading differs from the first one. */
@@ -231,7 +231,7 @@ interface TurnedReading {
  * way at another scale.
  */
 function secondReadingScaleFor(lines: readonly WordedLine[], { width, height }: Size): number {
-  const best = GOOD_LINE_HEIGHT_PX / medianOf(lines.map((line) => line.height));
+  const best = BEST_LINE_HEIGHT_PX / medianOf(lines.map((line) => line.height));
   const largest = Math.min(MAX_READING_SCALE, MAX_READ_EDGE_PX / Math.max(width, height));
   const isOther = (scale: number) => scale <= largest && Math.max(scale, 1 / scale) >= MIN_RESCALING_FACTOR;
   return [Math.min(best, largest), MIN_RESCALING_FACTOR].find(isOther) ?? 1 / MIN_RESCALING_FACTOR;

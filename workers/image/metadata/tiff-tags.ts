@@ -2,6 +2,7 @@ import { ByteReader } from '../../formats/bytes.ts';
 import {
   EXIF_POINTER_TAGS,
   exifDirectoriesOrNone,
+  TIFF_TYPE_LONG,
   type TiffDirectory,
   type TiffEntry,
   tiffPageDirectories,
@@ -26,8 +27,7 @@ interface TagEntry {
 
 const LITTLE_ENDIAN_CLASSIC_TIFF = { littleEndian: true, isBig: false };
 const ENTRY_BYTES = 12;
-const LONG_TYPE = 4;
-const UNDEFINED_TYPE = 7;
+const TIFF_TYPE_UNDEFINED = 7;
 /** The types of values that are pairs of numbers: fractions, unsigned and signed. */
 const RATIONAL_TYPES: readonly number[] = [5, 10];
 /** The highest type that is copied. Values of higher types are offsets, which are useless outside of their file. */
@@ -63,7 +63,7 @@ export function withExifTags(
   const kept = which === 'all' ? DESCRIPTIVE_TAGS : RIGHTS_TAGS;
   const added = exif === undefined ? [] : carriedEntriesOf(exif).filter(({ tag }) => kept.has(tag));
   if (iptc !== undefined)
-    added.push({ tag: IPTC_TAG, type: UNDEFINED_TYPE, count: iptc.length, value: iptc });
+    added.push({ tag: IPTC_TAG, type: TIFF_TYPE_UNDEFINED, count: iptc.length, value: iptc });
   if (added.length === 0) return tiff;
   const own = first.entries
     .filter((entry) => !added.some(({ tag }) => tag === entry.tag))
@@ -98,7 +98,7 @@ function carriedEntriesOf(exif: Uint8Array): TagEntry[] {
         const led = directories.find(({ parentEntry }) => parentEntry === entry);
         const below = led === undefined ? [] : carried(led);
         if (below.length === 0) return [];
-        return [{ ...entry, type: LONG_TYPE, count: 1, value: Buffer.alloc(4), below }];
+        return [{ ...entry, type: TIFF_TYPE_LONG, count: 1, value: Buffer.alloc(4), below }];
       }
       const value = carriedValue(bytes, directory, entry, Math.min(MAX_EXIF_VALUE_BYTES, bytesLeft));
       bytesLeft -= value?.byteLength ?? 0;

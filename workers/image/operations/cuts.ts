@@ -60,14 +60,14 @@ export const extract = defineStepOperation({
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),
   findMisfit: (picture, { left = 0, top = 0, width, height }) =>
-    edgeError('left', left, 'width', width, picture.width) ??
-    edgeError('top', top, 'height', height, picture.height),
+    rectangleOutsideError('left', left, 'width', width, picture.width) ??
+    rectangleOutsideError('top', top, 'height', height, picture.height),
   async apply(picture, { left = 0, top = 0, width, height }) {
     await cropToBox(picture, { left, top, width, height });
   },
 });
 
-function edgeError(
+function rectangleOutsideError(
   startKey: string,
   start: number,
   lengthKey: string,
