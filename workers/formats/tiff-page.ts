@@ -92,9 +92,9 @@ export function readTiffPage(bytes: ByteReader, directory: TiffDirectory): TiffP
     const number = numbers.has(entry.tag) ? undefined : firstEntryValue(bytes, directory, entry);
     if (number !== undefined) numbers.set(entry.tag, number);
   }
-  const listOf = (tag: number, most: number) => {
+  const listOf = (tag: number, maxCount: number) => {
     const entry = entries.get(tag);
-    return entry === undefined ? [] : entryValues(bytes, directory, entry, most);
+    return entry === undefined ? [] : entryValues(bytes, directory, entry, maxCount);
   };
   const height = numbers.get(TIFF_PAGE_TAGS.height) ?? 0;
   const [tileWidth, tileHeight] = [

@@ -252,14 +252,14 @@ export function firstEntryValue(
   return hasNumbers ? readNumberAt(bytes, directory, entry, 0) : undefined;
 }
 
-/** At most `most` values of an entry; none unless they are whole numbers or fractions within the file. */
+/** At most `maxCount` values of an entry; none unless they are whole numbers or fractions within the file. */
 export function entryValues(
   bytes: ByteReader,
   directory: TiffDirectory,
   entry: TiffEntry,
-  most: number,
+  maxCount: number,
 ): number[] {
-  const values = Array.from({ length: Math.min(entry.count, most) }, (_, index) =>
+  const values = Array.from({ length: Math.min(entry.count, maxCount) }, (_, index) =>
     readNumberAt(bytes, directory, entry, index),
   );
   return values.includes(undefined) ? [] : (values as number[]);

@@ -109,11 +109,11 @@ export function areConsecutive(kept: readonly number[]): boolean {
  * @param framePx the pixels of one frame.
  */
 export function frameBatchesOf(kept: readonly number[], framePx: number): FrameBatch[] {
-  const most = Math.max(1, Math.floor(MAX_BATCH_PX / framePx));
+  const maxFrames = Math.max(1, Math.floor(MAX_BATCH_PX / framePx));
   const batches: FrameBatch[] = [];
   for (const frame of kept) {
     const batch = batches.at(-1);
-    if (batch !== undefined && frame < batch.first + most) batch.count = frame - batch.first + 1;
+    if (batch !== undefined && frame < batch.first + maxFrames) batch.count = frame - batch.first + 1;
     else batches.push({ first: frame, count: 1 });
   }
   return batches;

@@ -27,9 +27,9 @@ export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): Im
   const moving = passesWithMost(passes, (one) => frameCountOf(header, one));
   const complete = passesWithMost(moving, (one) => (canHoldMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
   const levels = (one: ImagePass) => alphaLevelsOfOutput(resolvedEncodeOf(header, one));
-  const most = Math.max(...complete.map(levels));
+  const highestLevel = Math.max(...complete.map(levels));
   return complete.map((one) =>
-    levels(one) === most ? one : { ...one, encode: { ...one.encode, keepsAlpha: true } },
+    levels(one) === highestLevel ? one : { ...one, encode: { ...one.encode, keepsAlpha: true } },
   );
 }
 

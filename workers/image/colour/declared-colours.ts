@@ -178,13 +178,13 @@ export function unpremultiplyAlpha({
   channels,
 }: Pick<Pixels | DeepPixels, 'data'> & { channels: number }): void {
   if (channels !== 2 && channels !== 4) return;
-  const most = 256 ** data.BYTES_PER_ELEMENT - 1;
+  const maxSample = 256 ** data.BYTES_PER_ELEMENT - 1;
   for (let at = 0; at < data.length; at += channels) {
     const alphaAt = at + channels - 1;
     const alpha = data[alphaAt] as number;
-    if (alpha === most) continue;
-    const factor = alpha === 0 ? 0 : most / alpha;
+    if (alpha === maxSample) continue;
+    const factor = alpha === 0 ? 0 : maxSample / alpha;
     for (let channel = at; channel < alphaAt; channel++)
-      data[channel] = Math.min(most, Math.round((data[channel] as number) * factor));
+      data[channel] = Math.min(maxSample, Math.round((data[channel] as number) * factor));
   }
 }

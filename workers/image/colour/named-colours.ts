@@ -98,9 +98,9 @@ export function coloursOfGamma(colours: GammaAndPrimaries): DeclaredColourSpace 
   const { gamma = 1 / SRGB_EXPONENT, chromaticities } = colours;
   const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : SRGB_PRIMARIES;
   const exponent = 1 / gamma;
-  const [least, most] = PLAUSIBLE_EXPONENT_RANGE;
+  const [lowest, highest] = PLAUSIBLE_EXPONENT_RANGE;
   const isSrgbCurve =
-    !(exponent >= least && exponent <= most) ||
+    !(exponent >= lowest && exponent <= highest) ||
     Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_TOLERANCE;
   if (isSrgbCurve && areChromaticitiesNear(primaries, SRGB_PRIMARIES)) return 'srgb';
   const curve = isSrgbCurve ? srgbToLinear : (value: number) => value ** exponent;
@@ -144,15 +144,15 @@ function hlgToSceneLight(value: number): number {
 
 /** Maps the brightest tones along a spline, and keeps all other tones (BT.2390-11, section 5.4.1). */
 function toneMapToWhite(nits: number): number {
-  const source = nitsToPq(HDR_PEAK_NITS);
-  const most = nitsToPq(HDR_WHITE_NITS) / source;
-  const knee = 1.5 * most - 0.5;
-  const value = Math.min(1, nitsToPq(nits) / source);
+  const peakValue = nitsToPq(HDR_PEAK_NITS);
+  const whiteValue = nitsToPq(HDR_WHITE_NITS) / peakValue;
+  const knee = 1.5 * whiteValue - 0.5;
+  const value = Math.min(1, nitsToPq(nits) / peakValue);
   if (value <= knee) return nits / HDR_WHITE_NITS;
   const t = (value - knee) / (1 - knee);
   const mapped =
     (2 * t ** 3 - 3 * t ** 2 + 1) * knee +
     (t ** 3 - 2 * t ** 2 + t) * (1 - knee) +
-    (-2 * t ** 3 + 3 * t ** 2) * most;
-  return Math.min(1, pqToNits(mapped * source) / HDR_WHITE_NITS);
+    (-2 * t ** 3 + 3 * t ** 2) * whiteValue;
+  return Math.min(1, pqToNits(mapped * peakValue) / HDR_WHITE_NITS);
 }

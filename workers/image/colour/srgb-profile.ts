@@ -98,8 +98,8 @@ function isSrgbCurve(profile: ByteReader, at: number): boolean {
   const curve = readCurve(profile, at);
   for (let level = 0; level <= 255; level += COMPARED_LEVEL_STEP) {
     const light = curve(level / 255);
-    const [least, most] = [level - MAX_LEVEL_DIFFERENCE, level + MAX_LEVEL_DIFFERENCE];
-    if (light < srgbToLinear(least / 255) || light > srgbToLinear(most / 255)) return false;
+    const [lowest, highest] = [level - MAX_LEVEL_DIFFERENCE, level + MAX_LEVEL_DIFFERENCE];
+    if (light < srgbToLinear(lowest / 255) || light > srgbToLinear(highest / 255)) return false;
   }
   return true;
 }

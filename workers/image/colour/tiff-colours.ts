@@ -186,9 +186,9 @@ function sampleConversionOf(page: TiffPage, sample: number): (value: number) => 
   const writtenBits = photometric === PHOTOMETRIC_INTERPRETATIONS.separated ? 8 : Math.min(bits, 16);
   const shift = bits - writtenBits;
   if (!isSigned) return (value) => value >>> shift;
-  const most = 2 ** (bits - 1) - 1;
-  const factor = (2 ** writtenBits - 1) / most;
-  return (value) => (value > most ? 0 : Math.round(value * factor));
+  const maxSample = 2 ** (bits - 1) - 1;
+  const factor = (2 ** writtenBits - 1) / maxSample;
+  return (value) => (value > maxSample ? 0 : Math.round(value * factor));
 }
 
 /**

@@ -154,22 +154,25 @@ function joinMostSimilarClusters(clusters: readonly ColourCluster[]): ColourClus
  */
 function seedsOf(bins: readonly ColourBin[], count: number): OklabPoint[] {
   const seeds: ColourBin[] = [];
-  const gaps = Float64Array.from(bins, () => 1);
+  const squaredDistances = Float64Array.from(bins, () => 1);
   while (seeds.length < count) {
     let next: ColourBin | undefined;
-    let most = 0;
+    let highestScore = 0;
     for (let index = 0; index < bins.length; index++) {
       const bin = bins[index] as ColourBin;
-      const gap = gaps[index] as number;
+      const gap = squaredDistances[index] as number;
       const score = Math.sqrt(bin.weight) * gap;
-      if (gap < MIN_COLOUR_DISTANCE ** 2 || score <= most) continue;
+      if (gap < MIN_COLOUR_DISTANCE ** 2 || score <= highestScore) continue;
       next = bin;
-      most = score;
+      highestScore = score;
     }
     if (next === undefined) break;
     seeds.push(next);
     for (let index = 0; index < bins.length; index++)
-      gaps[index] = Math.min(gaps[index] as number, squaredDistance(bins[index] as ColourBin, next));
+      squaredDistances[index] = Math.min(
+        squaredDistances[index] as number,
+        squaredDistance(bins[index] as ColourBin, next),
+      );
   }
   return seeds;
 }

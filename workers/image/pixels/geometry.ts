@@ -201,8 +201,8 @@ export function cornerRadius(radius: number | string, { width, height }: Size): 
     const share = Number.parseInt(radius, 10) / 100;
     return { width: width * share, height: height * share };
   }
-  const most = Math.min(radius, width / 2, height / 2);
-  return { width: most, height: most };
+  const limited = Math.min(radius, width / 2, height / 2);
+  return { width: limited, height: limited };
 }
 
 /** Whether a radius is not zero. */

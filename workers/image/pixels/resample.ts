@@ -63,13 +63,16 @@ export function enlargePixels<P extends Pixels | DeepPixels>(
 ): P {
   const { data, ...facts } = pixels;
   const { channels } = facts;
-  const most = 256 ** data.BYTES_PER_ELEMENT - 1;
-  const weighing = RESAMPLE_KERNELS[kernel] ?? LANCZOS3_KERNEL;
-  const across = tapsOf(facts.width, width, weighing, [part.left, part.width]);
-  const down = tapsOf(facts.height * facts.frames, height * facts.frames, weighing, [part.top, part.height]);
+  const maxSample = 256 ** data.BYTES_PER_ELEMENT - 1;
+  const kernelWeights = RESAMPLE_KERNELS[kernel] ?? LANCZOS3_KERNEL;
+  const across = tapsOf(facts.width, width, kernelWeights, [part.left, part.width]);
+  const down = tapsOf(facts.height * facts.frames, height * facts.frames, kernelWeights, [
+    part.top,
+    part.height,
+  ]);
   const rowLength = width * channels;
   const result = createSampleArray(data, rowLength * height * facts.frames);
-  const rows = createRowResampler(pixels, across, down.count + 1, most);
+  const rows = createRowResampler(pixels, across, down.count + 1, maxSample);
   const sum = new Float32Array(rowLength);
   for (let y = 0; y < height * facts.frames; y++) {
     if (y % ROWS_PER_DEADLINE_CHECK === 0) checkDeadline();
@@ -78,8 +81,8 @@ export function enlargePixels<P extends Pixels | DeepPixels>(
       const weight = down.weights[y * down.count + tap] as number;
       if (weight !== 0) addRow(sum, rows((down.first[y] as number) + tap), weight);
     }
-    if (channels === 4) unpremultiply(sum, most);
-    clampAndRound(sum, most);
+    if (channels === 4) unpremultiply(sum, maxSample);
+    clampAndRound(sum, maxSample);
     result.set(sum, y * rowLength);
   }
   return { ...pixels, width, height, data: result };
@@ -90,9 +93,10 @@ function createSampleArray({ BYTES_PER_ELEMENT: bytes }: Uint8Array | Uint16Arra
   return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
 }
 
-/** Clamps values to the range from 0 to `most`, and adds a half, so that the later truncation rounds. */
-function clampAndRound(row: Float32Array, most: number): void {
-  for (let at = 0; at < row.length; at++) row[at] = Math.max(0, Math.min(most, (row[at] as number) + 0.5));
+/** Clamps values to the range from 0 to `maxSample`, and adds a half, so that the later truncation rounds. */
+function clampAndRound(row: Float32Array, maxSample: number): void {
+  for (let at = 0; at < row.length; at++)
+    row[at] = Math.max(0, Math.min(maxSample, (row[at] as number) + 0.5));
 }
 
 function tapsOf(
@@ -125,19 +129,19 @@ function tapsOf(
 function createRowResampler(
   { data, width, channels }: Pixels | DeepPixels,
   taps: KernelTaps,
-  remembered: number,
-  most: number,
+  cachedRowCount: number,
+  maxSample: number,
 ): (y: number) => Float32Array {
   const source = new Float32Array(width * channels);
-  const slots = Array.from({ length: remembered }, () => ({
+  const slots = Array.from({ length: cachedRowCount }, () => ({
     y: -1,
     row: new Float32Array(taps.first.length * channels),
   }));
   return (y) => {
-    const slot = slots[y % remembered] as (typeof slots)[number];
+    const slot = slots[y % cachedRowCount] as (typeof slots)[number];
     if (slot.y === y) return slot.row;
     source.set(data.subarray(y * source.length, (y + 1) * source.length));
-    if (channels === 4) premultiply(source, most);
+    if (channels === 4) premultiply(source, maxSample);
     resampleRow(source, slot.row, channels, taps);
     slot.y = y;
     return slot.row;
@@ -166,14 +170,14 @@ function addRow(sum: Float32Array, row: Float32Array, weight: number): void {
   for (let at = 0; at < sum.length; at++) sum[at] = (sum[at] as number) + weight * (row[at] as number);
 }
 
-function premultiply(row: Float32Array, most: number): void {
-  for (let at = 0; at < row.length; at += 4) scaleColours(row, at, (row[at + 3] as number) / most);
+function premultiply(row: Float32Array, maxSample: number): void {
+  for (let at = 0; at < row.length; at += 4) scaleColours(row, at, (row[at + 3] as number) / maxSample);
 }
 
-function unpremultiply(row: Float32Array, most: number): void {
+function unpremultiply(row: Float32Array, maxSample: number): void {
   for (let at = 0; at < row.length; at += 4) {
     const alpha = row[at + 3] as number;
-    scaleColours(row, at, alpha < 0.5 ? 0 : most / alpha);
+    scaleColours(row, at, alpha < 0.5 ? 0 : maxSample / alpha);
   }
 }
 

@@ -74,11 +74,11 @@ const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
 type ResolvedEncode = EncodeOptions & { format: OutputFormat };
-type TimeAtEffort = readonly [effort: number, ms: number];
-const NO_TIME_AT_EFFORT: TimeAtEffort = [0, 0];
+type EffortCost = readonly [effort: number, ms: number];
+const NO_EFFORT_COST: EffortCost = [0, 0];
 
 const PALETTE_MS_PER_MEGAPIXEL = byEffort({ 0: 450, 5: 1_600, 9: 3_200 });
-const ENCODE_MS_PER_MEGAPIXEL: Readonly<Record<OutputFormat, readonly TimeAtEffort[]>> = {
+const ENCODE_MS_PER_MEGAPIXEL: Readonly<Record<OutputFormat, readonly EffortCost[]>> = {
   jpeg: byEffort({ 0: 35, 4: 80, 6: 150, 9: 320 }),
   png: byEffort({ 0: 10, 3: 80, 6: 105, 9: 440 }),
   webp: byEffort({ 0: 60, 3: 90, 5: 190, 7: 220, 9: 640 }),
@@ -86,7 +86,7 @@ const ENCODE_MS_PER_MEGAPIXEL: Readonly<Record<OutputFormat, readonly TimeAtEffo
   gif: PALETTE_MS_PER_MEGAPIXEL,
   tiff: byEffort({ 0: 105 }),
 };
-const LOSSLESS_MS_PER_MEGAPIXEL: Readonly<Partial<Record<OutputFormat, readonly TimeAtEffort[]>>> = {
+const LOSSLESS_MS_PER_MEGAPIXEL: Readonly<Partial<Record<OutputFormat, readonly EffortCost[]>>> = {
   webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
   avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
@@ -100,7 +100,7 @@ const MIN_LARGE_AVIF_MEGAPIXELS = 16;
 const MIN_LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 
 /** The costs as a list of efforts in rising order. The cost of an effort between two of them is interpolated. */
-function byEffort(costsMs: Readonly<Record<number, number>>): TimeAtEffort[] {
+function byEffort(costsMs: Readonly<Record<number, number>>): EffortCost[] {
   return Object.entries(costsMs).map(([effort, ms]) => [Number(effort), ms]);
 }
 
@@ -245,14 +245,14 @@ function trialCountOf({ format, lossless }: ResolvedEncode, { frames }: WrittenP
 }
 
 function encodingMsPerMegapixel(encode: ResolvedEncode, written: WrittenPixels): number {
-  const points = timesAtEffortsOf(encode);
+  const points = effortCostsOf(encode);
   const { format, lossless, effort = defaultEffortOf(encode, written) } = encode;
   const largeAvif = lossless ? MIN_LARGE_LOSSLESS_AVIF_MEGAPIXELS : MIN_LARGE_AVIF_MEGAPIXELS;
   const kept = format === 'avif' && written.megapixels > largeAvif ? 0 : effort;
   const below = points.findLast(([known]) => known <= kept);
   const above = points.find(([known]) => known >= kept);
-  const [low, lowMs] = below ?? above ?? NO_TIME_AT_EFFORT;
-  const [high, highMs] = above ?? below ?? NO_TIME_AT_EFFORT;
+  const [low, lowMs] = below ?? above ?? NO_EFFORT_COST;
+  const [high, highMs] = above ?? below ?? NO_EFFORT_COST;
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
@@ -278,13 +278,7 @@ function defaultEffortOf(
   );
 }
 
-function timesAtEffortsOf({
-  format,
-  lossless,
-  palette,
-  colors,
-  target,
-}: ResolvedEncode): readonly TimeAtEffort[] {
+function effortCostsOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortCost[] {
   const isPalette = palette ?? (colors !== undefined || target !== undefined);
   if (format === 'png' && isPalette) return PALETTE_MS_PER_MEGAPIXEL;
   return (lossless && LOSSLESS_MS_PER_MEGAPIXEL[format]) || ENCODE_MS_PER_MEGAPIXEL[format];
@@ -340,7 +334,7 @@ function bytesHeldBesidePass(header: ImageHeader, passes: readonly ImagePass[]):
   });
   const frames = Math.max(...passes.map((pass) => frameCountOf(header, pass)));
   const shared = header.width * header.height * frames * bytesPerPixel(header);
-  return shared + files.reduce((sum, bytes) => sum + bytes, 0);
+  return shared + sum(files);
 }
 
 function peakBytes(header: ImageHeader, pass: ImagePass): number {

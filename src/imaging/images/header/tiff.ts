@@ -98,8 +98,8 @@ function unsupportedReasonOf(page: TiffPage): [is: string, instead: string] | un
     return [`has ${bits} bits per sample`, SAVE_8_OR_16_BITS_ADVICE];
   if (needsSampleConversion(page))
     return areSamplesConvertible(page) ? undefined : unconvertibleReasonOf(page);
-  const most = (colourSampleCountOf(page) ?? samples) + 1;
-  return samples > most
+  const maxSamples = (colourSampleCountOf(page) ?? samples) + 1;
+  return samples > maxSamples
     ? [`has ${samples} samples per pixel`, 'save it with at most one channel beside its colours']
     : undefined;
 }
