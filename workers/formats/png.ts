@@ -111,7 +111,7 @@ const COLOUR_CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
 export function readPngColours(bytes: ByteReader): PngColours | undefined {
   let colours: PngColours | undefined;
   for (const { type, start, end } of pngChunks(bytes)) {
-    const is = (one: keyof typeof COLOUR_CHUNK_BYTES) =>
+    const isValidChunk = (one: keyof typeof COLOUR_CHUNK_BYTES) =>
       type === one && end - start === COLOUR_CHUNK_BYTES[one];
     if (colours === undefined) {
       if (type !== 'IHDR') return undefined;
@@ -120,10 +120,10 @@ export function readPngColours(bytes: ByteReader): PngColours | undefined {
     }
     if (type === 'PLTE' || type === 'IDAT') break;
     if (type === 'iCCP') colours.profile ??= () => inflateProfile(bytes.slice(start, end));
-    if (is('sRGB')) colours.isSrgb = true;
-    if (is('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
-    if (is('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_SCALE;
-    if (is('cHRM')) colours.chromaticities ??= readChromaticitiesAt(bytes, start);
+    if (isValidChunk('sRGB')) colours.isSrgb = true;
+    if (isValidChunk('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
+    if (isValidChunk('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_SCALE;
+    if (isValidChunk('cHRM')) colours.chromaticities ??= readChromaticitiesAt(bytes, start);
   }
   return colours;
 }

@@ -53,9 +53,9 @@ async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promi
   // repeated without it.
   const { header: _, ...unhinted } = task;
   const second = await runPasses({ ...unhinted, passes }, canBeKilled);
-  const again = second.outputs.values();
+  const repeated = second.outputs.values();
   const outputs = first.outputs.map((output) =>
-    hasFailed(output) ? (again.next().value ?? output) : output,
+    hasFailed(output) ? (repeated.next().value ?? output) : output,
   );
   return { ...second, outputs };
 }

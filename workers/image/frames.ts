@@ -162,9 +162,13 @@ function chooseBySelectors(
   const { frames, delays } = source;
   const [from = 0, to = 0] = parseFrameRange(decode.frames) ?? [];
   if (Math.max(from, to) >= frames) {
-    const has = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
+    const frameWords = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
     const details = { received: decode.frames, limit: frames - 1, count: frames };
-    throw invalidParamRefusal('frames', `frames is ${decode.frames}, but the image has ${has}.`, details);
+    throw invalidParamRefusal(
+      'frames',
+      `frames is ${decode.frames}, but the image has ${frameWords}.`,
+      details,
+    );
   }
   const selection = selectFrames(decode, source);
   const { kept } = selection;

@@ -106,15 +106,15 @@ function blurLines(
  * repeated pixels.
  */
 function pixelWeightsFor(count: number, sigma: number): Float64Array {
-  const reach = Math.ceil(sigma * KERNEL_RADIUS_SIGMAS);
-  const kernel = Float64Array.from({ length: 2 * reach + 1 }, (_, at) =>
-    Math.exp(-((at - reach) ** 2) / (2 * sigma ** 2)),
+  const radius = Math.ceil(sigma * KERNEL_RADIUS_SIGMAS);
+  const kernel = Float64Array.from({ length: 2 * radius + 1 }, (_, at) =>
+    Math.exp(-((at - radius) ** 2) / (2 * sigma ** 2)),
   );
   const total = kernel.reduce((sum, weight) => sum + weight, 0);
   const shares = new Float64Array(count * count);
   for (let to = 0; to < count; to += 1)
     for (const [at, weight] of kernel.entries()) {
-      const from = Math.min(Math.max(to + at - reach, 0), count - 1);
+      const from = Math.min(Math.max(to + at - radius, 0), count - 1);
       shares[to * count + from] = (shares[to * count + from] as number) + weight / total;
     }
   return shares;
@@ -145,18 +145,18 @@ async function reduceWithMargin(
   const { channels } = inner;
   const padded = { width: size.width + 2 * margin, height: size.height + 2 * margin };
   const result = { ...inner, ...padded, data: new Uint8Array(padded.width * padded.height * channels) };
-  const far = { left: margin + size.width, top: margin + size.height };
-  for (const toLeft of [0, far.left])
-    for (const toTop of [0, far.top]) {
+  const innerEnd = { left: margin + size.width, top: margin + size.height };
+  for (const toLeft of [0, innerEnd.left])
+    for (const toTop of [0, innerEnd.top]) {
       const [x, y] = [toLeft === 0 ? 0 : width - 1, toTop === 0 ? 0 : height - 1];
       const corner = cutBox(pixels, { left: x, top: y, width: 1, height: 1 });
       fillBoxWithPixel(result, { left: toLeft, top: toTop, width: margin, height: margin }, corner.data);
     }
   for (let step = 0; step < margin; step++) {
     pastePixels(result, left, { left: step, top: margin });
-    pastePixels(result, right, { left: far.left + step, top: margin });
+    pastePixels(result, right, { left: innerEnd.left + step, top: margin });
     pastePixels(result, top, { left: margin, top: step });
-    pastePixels(result, bottom, { left: margin, top: far.top + step });
+    pastePixels(result, bottom, { left: margin, top: innerEnd.top + step });
   }
   pastePixels(result, inner, { left: margin, top: margin });
   return result;

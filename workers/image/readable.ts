@@ -57,16 +57,21 @@ export async function makeFileReadable(
     }
     case LITTLE_ENDIAN_TIFF_FIRST_BYTE:
     case BIG_ENDIAN_TIFF_FIRST_BYTE: {
-      const plain = await withReadableTiffSamples(input, page);
-      return { described: plain.input, ...plain, isConverted: plain.input !== input, isHdr: false };
+      const converted = await withReadableTiffSamples(input, page);
+      return {
+        described: converted.input,
+        ...converted,
+        isConverted: converted.input !== input,
+        isHdr: false,
+      };
     }
     case JPEG_FIRST_BYTE: {
       const whole = await withEndOfImageMarker(input);
       return { input: whole, described: whole, isConverted: false, isHdr: false };
     }
     case GIF_FIRST_BYTE: {
-      const clear = withTransparentHoles(input);
-      return { input: clear, described: clear, isConverted: false, isHdr: false };
+      const withHoles = withTransparentHoles(input);
+      return { input: withHoles, described: withHoles, isConverted: false, isHdr: false };
     }
     default:
       return { input, described: input, isConverted: false, isHdr: false };

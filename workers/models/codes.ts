@@ -55,8 +55,8 @@ function withoutPartialCodes(codes: readonly FoundCode[]): FoundCode[] {
 }
 
 function withWiderBox({ x, y, width, height, ...code }: FoundCode): FoundCode {
-  const reach = Math.max(width, height);
-  return { ...code, x: x - reach, y: y - reach, width: width + 2 * reach, height: height + 2 * reach };
+  const margin = Math.max(width, height);
+  return { ...code, x: x - margin, y: y - margin, width: width + 2 * margin, height: height + 2 * margin };
 }
 
 /**
@@ -85,10 +85,10 @@ function invertColours(rgba: Uint8ClampedArray): void {
 }
 
 function doOverlap(one: FoundCode, other: FoundCode): boolean {
-  const apart =
+  const areApart =
     one.x > other.x + other.width ||
     other.x > one.x + one.width ||
     one.y > other.y + other.height ||
     other.y > one.y + one.height;
-  return !apart;
+  return !areApart;
 }

@@ -44,16 +44,19 @@ async function drawText(task: Extract<SandboxTask, { kind: 'draw' }>): Promise<S
   const { text, seed, width, height } = task;
   const random = seededRandom(seed);
   const ends = Uint8Array.from({ length: 6 }, () => MAX_BACKGROUND_TONE * random());
-  const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
-  const gradient = ground.resize(width, height, { fit: 'fill', kernel: 'linear' });
+  const backgroundEnds = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
+  const gradient = backgroundEnds.resize(width, height, { fit: 'fill', kernel: 'linear' });
   const words = [...withoutControlCharacters(text).trim()].slice(0, MAX_DRAWN_CHARACTERS).join('');
   if (!VISIBLE_CHARACTER.test(words)) return gradient;
-  const room = { width: Math.round(width * MAX_TEXT_SHARE), height: Math.round(height * MAX_TEXT_SHARE) };
+  const available = {
+    width: Math.round(width * MAX_TEXT_SHARE),
+    height: Math.round(height * MAX_TEXT_SHARE),
+  };
   const markup = `<span foreground="white" insert_hyphens="false">${escapeMarkup(words)}</span>`;
   const layout = { font: 'sans bold', align: 'centre', wrap: 'word-char', rgba: true } as const;
-  const letters = sharp({ text: { text: markup, ...room, ...layout } });
+  const letters = sharp({ text: { text: markup, ...available, ...layout } });
   // Without this limit, a single letter would become larger than its space.
-  const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
+  const fitted = letters.resize({ ...available, fit: 'inside', withoutEnlargement: true });
   return gradient.composite([{ input: Buffer.from(await encodePng(fitted)) }]).removeAlpha();
 }
 
@@ -68,12 +71,12 @@ async function cutOutBackground(picture: Uint8Array): Promise<Uint8Array<ArrayBu
   const { data, info } = await encodeOutput(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const [red, green, blue] = data.subarray(0, 3) as unknown as [number, number, number];
   for (let at = 0; at < data.length; at += 4) {
-    const far = Math.max(
+    const difference = Math.max(
       Math.abs((data[at] as number) - red),
       Math.abs((data[at + 1] as number) - green),
       Math.abs((data[at + 2] as number) - blue),
     );
-    if (far <= BACKGROUND_TOLERANCE) data[at + 3] = 0;
+    if (difference <= BACKGROUND_TOLERANCE) data[at + 3] = 0;
   }
   const { width, height } = info;
   return encodePng(sharp(data, { raw: { width, height, channels: 4 } }));

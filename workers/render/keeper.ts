@@ -108,9 +108,9 @@ export class BrowserKeeper {
     if (this.#live === undefined) return;
     this.#live.drawn += 1;
     const { drawn, browser } = this.#live;
-    const worn = drawn >= this.#options.recycleAfterPages;
+    const isWorn = drawn >= this.#options.recycleAfterPages;
     const isMemoryCheckDue = drawn % PAGES_BETWEEN_MEMORY_CHECKS === 0;
-    if (!worn && !(isMemoryCheckDue && browser.memoryBytes() > this.#options.memoryLimitBytes)) return;
+    if (!isWorn && !(isMemoryCheckDue && browser.memoryBytes() > this.#options.memoryLimitBytes)) return;
     await this.kill();
     await this.warm();
   }

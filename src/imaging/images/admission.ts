@@ -309,13 +309,13 @@ export class AdmissionQueue {
   #overloadSpacingFor(accountId: string): { waitMs: number; spaceMs: number } {
     const accounts = new Set([accountId]);
     for (const [waitingAccount] of this.#queues.call.waitersByOwner()) accounts.add(waitingAccount);
-    let own = this.#queues.call.sizeOf(accountId);
+    let ownCount = this.#queues.call.sizeOf(accountId);
     for (const call of this.#incomingCalls) {
       accounts.add(call.accountId);
-      if (call.accountId === accountId) own += 1;
+      if (call.accountId === accountId) ownCount += 1;
     }
     return {
-      waitMs: this.#overloadWaitMs(own + 1, accounts.size),
+      waitMs: this.#overloadWaitMs(ownCount + 1, accounts.size),
       spaceMs: this.#overloadWaitMs(1, accounts.size),
     };
   }
@@ -328,13 +328,13 @@ export class AdmissionQueue {
     const late: WaitingRequest[] = [];
     const waitingLines = [...this.#queues.call.waitersByOwner()];
     for (const [, waiters] of waitingLines) {
-      let turns = 0;
+      let keptCount = 0;
       for (const waiter of waiters) {
         const passedMs = this.#clock.elapsedMs() - waiter.calledMs;
-        const waitMs = this.#overloadWaitMs(turns + 1, waitingLines.length);
+        const waitMs = this.#overloadWaitMs(keptCount + 1, waitingLines.length);
         const totalMs = passedMs + waitMs + this.#meanServiceMs;
-        if (turns > 0 && totalMs > longestWaitMs * MAX_TOTAL_TIME_FACTOR) late.push(waiter);
-        else turns += 1;
+        if (keptCount > 0 && totalMs > longestWaitMs * MAX_TOTAL_TIME_FACTOR) late.push(waiter);
+        else keptCount += 1;
       }
     }
     const spaceMs = this.#overloadWaitMs(1, waitingLines.length);

@@ -51,25 +51,25 @@ export function alternativesToSlowPasses(
     if (areOwn) calls.push({ parameters });
   };
   const lower = passes.some((pass) => canLowerEffort(header, pass)) ? QUICKEST_ENCODE : undefined;
-  const moving = passes.find((pass) => frameCountOf(header, pass) > 1);
-  if (moving !== undefined) {
-    const eased = { ...moving, encode: { ...moving.encode, ...lower } };
+  const animated = passes.find((pass) => frameCountOf(header, pass) > 1);
+  if (animated !== undefined) {
+    const atLowestEffort = { ...animated, encode: { ...animated.encode, ...lower } };
     const limits =
       doableShare === undefined
         ? {
             mostMs: Math.min(
               MAX_SAFE_ESTIMATE_MS,
-              MAX_UNMEASURED_TIME_SHARE * quickestEstimateMs(header, moving),
+              MAX_UNMEASURED_TIME_SHARE * quickestEstimateMs(header, animated),
             ),
           }
-        : { mostPx: doableShare * header.width * header.height * frameCountOf(header, moving) };
+        : { mostPx: doableShare * header.width * header.height * frameCountOf(header, animated) };
     if (
       lower !== undefined &&
       limits.mostMs !== undefined &&
-      quickestEstimateMs(header, eased) <= limits.mostMs
+      quickestEstimateMs(header, atLowestEffort) <= limits.mostMs
     )
       suggest(lower);
-    for (const { parameters } of fewerFramesParameters(header, eased, limits))
+    for (const { parameters } of fewerFramesParameters(header, atLowestEffort, limits))
       suggest({ ...parameters, ...lower });
   } else {
     if (lower !== undefined) suggest(lower);
@@ -110,18 +110,18 @@ export function fewerFramesParameters(
   const { decode } = pass;
   if (frameCountOf(header, pass) === 1) return [];
   const keptBy = (requested: DecodeOptions) => selectFrames({ ...decode, ...requested }, header).kept.length;
-  const fits = (requested: DecodeOptions) =>
+  const isSmallEnough = (requested: DecodeOptions) =>
     keptBy(requested) * header.width * header.height <= mostPx &&
     quickestEstimateMs(header, { ...pass, decode: { ...decode, ...requested } }) <= mostMs;
   const rates = header.delays === undefined ? [] : numbersUpTo(decode.maxFps ?? MAX_FPS).reverse();
   const steps = numbersUpTo(MAX_EVERY_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
-  const mildest = <T extends DecodeOptions>(fromMildest: readonly T[]) => {
-    const found = fromMildest.find(fits);
+  const mildestFitting = <T extends DecodeOptions>(fromMildest: readonly T[]) => {
+    const found = fromMildest.find(isSmallEnough);
     return found === undefined || keptBy(found) === 1 ? [] : [found];
   };
   const several = [
-    ...mildest(rates.map((maxFps) => ({ maxFps }))),
-    ...mildest(steps.map((everyNth) => ({ everyNth }))),
+    ...mildestFitting(rates.map((maxFps) => ({ maxFps }))),
+    ...mildestFitting(steps.map((everyNth) => ({ everyNth }))),
   ].toSorted((one, other) => keptBy(other) - keptBy(one));
   // The parameter `frame` cannot be combined with the other parameters that choose frames.
   const first = selectsFrames(decode) ? { maxFrames: 1 } : { frame: 'first' as const };

@@ -115,8 +115,8 @@ function withSearchDetails(refusal: ApiError, { details = {} }: TaskFailure): Ap
   const { achieved } = details as Partial<SearchDetails>;
   if (achieved === undefined) return refusal;
   const { bytes, quality } = achieved;
-  const by = quality === undefined ? '' : ` of quality ${quality}`;
-  const message = `${refusal.message} The nearest file${by} that the search had by then has ${bytes} bytes.`;
+  const qualityWords = quality === undefined ? '' : ` of quality ${quality}`;
+  const message = `${refusal.message} The nearest file${qualityWords} that the search had by then has ${bytes} bytes.`;
   return new ApiError(refusal.code, message, { ...refusal, details: { ...details, ...refusal.details } });
 }
 

@@ -24,8 +24,10 @@ export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): Im
     .toSorted((one, other) => encodingTimeRankOf(one) - encodingTimeRankOf(other))
     .map((encode) => ({ ...pass, encode }));
   if (header === null || passes.length === 1) return passes;
-  const moving = passesWithMost(passes, (one) => frameCountOf(header, one));
-  const complete = passesWithMost(moving, (one) => (canHoldMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
+  const withMostFrames = passesWithMost(passes, (one) => frameCountOf(header, one));
+  const complete = passesWithMost(withMostFrames, (one) =>
+    canHoldMetadata(resolvedEncodeOf(header, one)) ? 1 : 0,
+  );
   const levels = (one: ImagePass) => alphaLevelsOfOutput(resolvedEncodeOf(header, one));
   const highestLevel = Math.max(...complete.map(levels));
   return complete.map((one) =>
@@ -115,10 +117,10 @@ function smallestOutput(
     return { ...smallest, warnings: [...(smallest.warnings ?? []), ...untried] };
   }
   const refusals = outputs.flatMap((output) => (output instanceof ApiError ? [output] : []));
-  const reached = refusals.filter(({ details }) => typeof details?.reached === 'number');
+  const missedTargets = refusals.filter(({ details }) => typeof details?.reached === 'number');
   const sign = target !== undefined && 'maxBytes' in target ? 1 : -1;
-  reached.sort((one, other) => sign * (Number(one.details?.reached) - Number(other.details?.reached)));
-  const refusal = reached[0] ?? refusals[0];
+  missedTargets.sort((one, other) => sign * (Number(one.details?.reached) - Number(other.details?.reached)));
+  const refusal = missedTargets[0] ?? refusals[0];
   if (refusal === undefined) throw new Error('A pass has no result.');
   return refusal;
 }

@@ -255,11 +255,11 @@ export class ImageWorkers {
     const passes = call.branches.map(({ pass }) => pass);
     const source = await begun.pictures.read(call, NATURAL_DRAWING_SIZE, passes);
     const { header } = source;
-    const misfits = call.branches.map(({ pass, paramOf }) =>
+    const predictionErrors = call.branches.map(({ pass, paramOf }) =>
       errorThrownBy(() => predictSuccess({ header, fileBytes: call.bytes.length }, pass, paramOf)),
     );
-    const fitting = passes.filter((_, index) => misfits[index] === undefined);
-    const [first] = misfits;
+    const fitting = passes.filter((_, index) => predictionErrors[index] === undefined);
+    const [first] = predictionErrors;
     if (first !== undefined && fitting.length === 0) throw first;
     const work = { source, passes: fitting, layers: await begun.pictures.readLayers(call.layers) };
     const { result, ended } = await this.#start('branch', begun, work, async (opened, deadlineMs) => ({
@@ -271,7 +271,7 @@ export class ImageWorkers {
     const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
       const left = ran.values();
       const outputs = call.branches.map(({ pass, ...forms }, index) => {
-        const output = misfits[index] ?? left.next().value;
+        const output = predictionErrors[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
         const alternatives = (doableShare?: number) =>

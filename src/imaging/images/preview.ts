@@ -91,9 +91,9 @@ function previewPass(
 ): PredictedResult {
   const { format } = resolvedEncodeOf(header, pass);
   const drawn = header.format === 'svg' && bytes !== null ? withDrawnSize(header, bytes, pass) : header;
-  const foreseen = predictSuccess({ header: drawn, fileBytes }, pass, paramOf);
-  if (foreseen === null) throw new Error('The frames of a file that was read are known.');
-  const { made, frames, warnings } = foreseen;
+  const predicted = predictSuccess({ header: drawn, fileBytes }, pass, paramOf);
+  if (predicted === null) throw new Error('The frames of a file that was read are known.');
+  const { made, frames, warnings } = predicted;
   const { width = null, height = null, hasAlpha = null } = made ?? {};
   return { format, width, height, frames, transparency: format === 'jpeg' ? false : hasAlpha, warnings };
 }

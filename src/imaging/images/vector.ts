@@ -184,19 +184,19 @@ export function runPassesOverDrawing(
   { branches, asJobs: _, ...call }: BranchCall,
   transform: (call: TransformCall) => RunningCall<TransformResult>,
 ): RunningCall<BranchResult> {
-  const works: RunningCall<TransformResult>[] = [];
+  const startedPasses: RunningCall<TransformResult>[] = [];
   const drawAll = async () => {
     const outputs: (TransformResult | ApiError)[] = [];
     for (const branch of branches) {
       const work = transform({ ...call, ...branch, ...copyFilesOf(call) });
-      works.push(work);
+      startedPasses.push(work);
       outputs.push(await work.result.catch(requireOutputError));
     }
     return joinOutputs(outputs);
   };
   const result = drawAll();
-  const ended = Promise.allSettled([result]).then(() => Promise.all(works.map((work) => work.ended)));
-  return { result, ended, waitedMs: () => works.reduce((sum, work) => sum + work.waitedMs(), 0) };
+  const ended = Promise.allSettled([result]).then(() => Promise.all(startedPasses.map((work) => work.ended)));
+  return { result, ended, waitedMs: () => startedPasses.reduce((sum, work) => sum + work.waitedMs(), 0) };
 }
 
 /** Copies the files of a call for one piece of work, because the bytes are transferred to its worker. */

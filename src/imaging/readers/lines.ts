@@ -110,10 +110,10 @@ export function joinReadings(one: readonly WordedLine[], other: readonly WordedL
 
 /** The word itself, or the word with a lower confidence if another reading has other words in its place. */
 function withDisputedConfidence(word: TextLine, others: readonly TextLine[]): TextLine {
-  const there = others.filter((other) => hasMiddleIn(word, other) || hasMiddleIn(other, word));
-  const [only] = there;
-  if (only === undefined || there.some(({ text }) => text === word.text)) return word;
-  const isSameWord = there.length === 1 && hasMiddleIn(word, only) && hasMiddleIn(only, word);
+  const overlapping = others.filter((other) => hasMiddleIn(word, other) || hasMiddleIn(other, word));
+  const [only] = overlapping;
+  if (only === undefined || overlapping.some(({ text }) => text === word.text)) return word;
+  const isSameWord = overlapping.length === 1 && hasMiddleIn(word, only) && hasMiddleIn(only, word);
   const { text, confidence } = isSameWord ? likelierOf(word, only) : word;
   return { ...word, text, confidence: Math.min(confidence, MAX_DISPUTED_CONFIDENCE) };
 }

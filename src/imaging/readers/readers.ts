@@ -175,10 +175,10 @@ export class Readers {
     const { angle, lines, tookMs } = best;
     const scale = secondReadingScaleFor(lines, picture);
     const isInTime = systemClock.nowMs() + scale ** 2 * tookMs < deadline.deadlineMs();
-    const again = lines.length > 0 && isInTime ? await read({ angle, scale }) : [];
+    const secondLines = lines.length > 0 && isInTime ? await read({ angle, scale }) : [];
     const joined = joinReadings(
       lines,
-      again.map((line) => scaleLine(line, 1 / scale)),
+      secondLines.map((line) => scaleLine(line, 1 / scale)),
     ).filter((line) => confidenceOf([line]) >= MIN_LINE_CONFIDENCE);
     const placed = orderByColumns(joined).map(({ words: _, ...line }) => ({
       ...line,

@@ -262,8 +262,10 @@ export class RenderPool {
   #threadFor(accountId: string, wasMoved: boolean): RenderThread {
     const { spare, workerTime } = this.#options;
     if (spare === undefined) return leastBusyOf(this.#threads);
-    const own = this.#threads.concat(spare).filter((thread) => this.#hasPageIn(thread, accountId));
-    if (own.length >= this.#threads.length) return leastBusyOf(own);
+    const threadsWithPages = this.#threads
+      .concat(spare)
+      .filter((thread) => this.#hasPageIn(thread, accountId));
+    if (threadsWithPages.length >= this.#threads.length) return leastBusyOf(threadsWithPages);
     const isKnown = this.#usualTime.hasDrawn(accountId) || workerTime.isOnlyActiveAccount(accountId);
     if (!isKnown && spare.busy === 0) return spare;
     const usable = spare.isWarm || wasMoved ? [...this.#threads, spare] : this.#threads;

@@ -71,7 +71,7 @@ export async function withReadableTiffSamples(
   const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
   if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
   const profile = greyCurve === undefined ? 'kept' : 'dropped';
-  const plain = withRewrittenPage(input, {
+  const rewritten = withRewrittenPage(input, {
     directory,
     before: directories[index - 1],
     page,
@@ -79,7 +79,7 @@ export async function withReadableTiffSamples(
     profile,
   });
   // The rewritten file has lost its grey profile, which is one of the facts to report.
-  return { input: plain, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
+  return { input: rewritten, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
 }
 
 /** The curve of the profile of a 16-bit grey page, because sharp ignores that profile; undefined for any other page. */

@@ -137,8 +137,8 @@ export function defaultSearchEffort(
   format: OutputFormat,
   written: { frames: number; megapixels: number },
 ): number | undefined {
-  const moving = animationSearchEffort(format, written);
-  if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
+  const animated = animationSearchEffort(format, written);
+  if (animated !== undefined) return animated.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
   const isUnhurried = written.megapixels <= MAX_FULL_EFFORT_MEGAPIXELS;
   if (format === 'webp') return isUnhurried ? MAX_EFFORT : LARGE_WEBP_SEARCH_EFFORT;
   if (format === 'avif') return isUnhurried ? MAX_EFFORT : 0;

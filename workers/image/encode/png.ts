@@ -112,25 +112,26 @@ export function withSmallerPngPixels(
   original: Uint8Array,
   keepsColours: boolean,
 ): Uint8Array<ArrayBuffer> {
-  const ours = [...pngChunks(new ByteReader(written))];
-  const theirs = [...pngChunks(new ByteReader(original))];
-  const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE_CHUNK);
-  const isKnown = ours.every(
+  const writtenChunks = [...pngChunks(new ByteReader(written))];
+  const originalChunks = [...pngChunks(new ByteReader(original))];
+  const isConverted = !keepsColours && originalChunks.some(({ type }) => type === PROFILE_CHUNK);
+  const isKnown = writtenChunks.every(
     ({ type }) => PIXEL_CHUNK_TYPES.includes(type) || PIXEL_INDEPENDENT_CHUNK_TYPES.includes(type),
   );
-  if (isConverted || !isKnown || pixelChunkBytes(theirs) >= pixelChunkBytes(ours)) return written;
-  const head = ours[0] as PngChunk;
-  const pixels = theirs
+  if (isConverted || !isKnown || pixelChunkBytes(originalChunks) >= pixelChunkBytes(writtenChunks))
+    return written;
+  const head = writtenChunks[0] as PngChunk;
+  const pixels = originalChunks
     .filter(({ type }) => PIXEL_CHUNK_TYPES.includes(type))
     .map(({ at, next }) => original.subarray(at, next));
-  const apart = ours.filter(({ type }) => PIXEL_INDEPENDENT_CHUNK_TYPES.includes(type));
+  const independentChunks = writtenChunks.filter(({ type }) => PIXEL_INDEPENDENT_CHUNK_TYPES.includes(type));
   const partOf = ({ at, next }: PngChunk) => written.subarray(at, next);
   return Buffer.concat([
     written.subarray(0, head.at),
     pixels[0] ?? new Uint8Array(),
-    ...apart.filter(({ type }) => type !== 'IEND').map(partOf),
+    ...independentChunks.filter(({ type }) => type !== 'IEND').map(partOf),
     ...pixels.slice(1),
-    ...apart.filter(({ type }) => type === 'IEND').map(partOf),
+    ...independentChunks.filter(({ type }) => type === 'IEND').map(partOf),
   ]);
 }
 

@@ -186,9 +186,9 @@ class ChangedTiles {
 
 /** Enlarges the box of a tile so that it includes another box. */
 function includeBox(boxes: Map<number, TileBounds>, tile: number, box: TileBounds): void {
-  const there = boxes.get(tile);
-  if (there === undefined) boxes.set(tile, { ...box });
-  else growBox(there, box);
+  const existing = boxes.get(tile);
+  if (existing === undefined) boxes.set(tile, { ...box });
+  else growBox(existing, box);
 }
 
 function growBox(box: TileBounds, { left, top, right, bottom }: TileBounds): void {

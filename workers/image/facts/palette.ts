@@ -132,14 +132,14 @@ function clustersOf(bins: readonly ColourBin[], count: number): ColourCluster[] 
  * area does not absorb a small bright accent.
  */
 function joinMostSimilarClusters(clusters: readonly ColourCluster[]): ColourCluster[] {
-  let least = Number.POSITIVE_INFINITY;
+  let smallestChange = Number.POSITIVE_INFINITY;
   let pair: ColourCluster[] = [];
   for (const [index, one] of clusters.entries()) {
     for (const other of clusters.slice(index + 1)) {
       const weight = (one.weight * other.weight) / (one.weight + other.weight);
       const change = Math.sqrt(weight) * squaredDistance(one, other);
-      if (change >= least) continue;
-      least = change;
+      if (change >= smallestChange) continue;
+      smallestChange = change;
       pair = [one, other];
     }
   }
@@ -182,12 +182,12 @@ function groupByNearest(bins: readonly ColourBin[], centres: readonly OklabPoint
   const groups = centres.map((): ColourBin[] => []);
   for (const bin of bins) {
     let nearest = 0;
-    let least = Number.POSITIVE_INFINITY;
+    let smallestDistance = Number.POSITIVE_INFINITY;
     for (let index = 0; index < centres.length; index++) {
       const distance = squaredDistance(bin, centres[index] as OklabPoint);
-      if (distance >= least) continue;
+      if (distance >= smallestDistance) continue;
       nearest = index;
-      least = distance;
+      smallestDistance = distance;
     }
     groups[nearest]?.push(bin);
   }

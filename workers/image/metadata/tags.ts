@@ -92,8 +92,8 @@ export function readImageTags(
       ([name, tag]) => typeof tag !== 'string' && !UNREPORTED_TAG.test(name),
     );
     const values = tags.map(([name, tag]) => {
-      const held = valueOfTag(tag, group === 'iptc' || TEXT_TAGS_OF_BYTE_TYPE.has(name));
-      return [name, TAGS_NAMING_ENCODING.has(name) ? decodeTagText(held, littleEndian) : held] as const;
+      const value = valueOfTag(tag, group === 'iptc' || TEXT_TAGS_OF_BYTE_TYPE.has(name));
+      return [name, TAGS_NAMING_ENCODING.has(name) ? decodeTagText(value, littleEndian) : value] as const;
     });
     const texts = group === 'png' ? missingPngTexts(values, input) : [];
     const plain = plainTagsOf([...values, ...texts], budget);

@@ -65,11 +65,11 @@ export function withExifTags(
   if (iptc !== undefined)
     added.push({ tag: IPTC_TAG, type: TIFF_TYPE_UNDEFINED, count: iptc.length, value: iptc });
   if (added.length === 0) return tiff;
-  const own = first.entries
+  const keptEntries = first.entries
     .filter((entry) => !added.some(({ tag }) => tag === entry.tag))
     .map(({ tag, at }) => ({ tag, copied: file.subarray(at, at + ENTRY_BYTES) }));
   const { extended, entries } = appendValues(file, added);
-  return withTiffDirectory(extended, first, [...entries, ...own], { next: first.next });
+  return withTiffDirectory(extended, first, [...entries, ...keptEntries], { next: first.next });
 }
 
 /** A TIFF without directories. */
@@ -95,8 +95,8 @@ function carriedEntriesOf(exif: Uint8Array): TagEntry[] {
     directory.entries.slice(0, MAX_DIRECTORY_ENTRIES).flatMap((entry) => {
       if (PIXEL_DIMENSION_TAGS.includes(entry.tag)) return [];
       if (EXIF_POINTER_TAGS.has(entry.tag)) {
-        const led = directories.find(({ parentEntry }) => parentEntry === entry);
-        const below = led === undefined ? [] : carried(led);
+        const pointedTo = directories.find(({ parentEntry }) => parentEntry === entry);
+        const below = pointedTo === undefined ? [] : carried(pointedTo);
         if (below.length === 0) return [];
         return [{ ...entry, type: TIFF_TYPE_LONG, count: 1, value: Buffer.alloc(4), below }];
       }

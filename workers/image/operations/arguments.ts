@@ -18,11 +18,11 @@ type OptionalKeys<P extends TProperties> = {
  * `open` is true.
  */
 export function argumentsSchema(properties: TProperties, options: { open?: boolean } = {}): TObject {
-  const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
+  const sentSchemas = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
     name,
     'default' in schema ? Type.Optional(schema) : schema,
   ]);
-  return Type.Object(Object.fromEntries(wire), { additionalProperties: options.open ?? false });
+  return Type.Object(Object.fromEntries(sentSchemas), { additionalProperties: options.open ?? false });
 }
 
 /** Fills in the defaults of arguments that were left out. */

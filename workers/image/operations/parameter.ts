@@ -129,8 +129,8 @@ export function gravity<const D extends DefaultOption<Gravity> = NoDefaultOption
   description: string,
   options?: D,
 ): TUnsafe<Gravity> & D {
-  const says = `${description} ${ATTENTION_HINT}`;
-  return choice([...GRAVITY_NAMES, 'attention', 'entropy'] as const, says, options);
+  const fullDescription = `${description} ${ATTENTION_HINT}`;
+  return choice([...GRAVITY_NAMES, 'attention', 'entropy'] as const, fullDescription, options);
 }
 
 export const FOCAL_POINT = {

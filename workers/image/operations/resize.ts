@@ -104,7 +104,7 @@ function notEnlargedWarnings(
   const enlarged = fitIntoBox(source, box, fit, true).scaled;
   if (enlarged.width <= source.width && enlarged.height <= source.height) return [];
   const { scaled, result } = fitIntoBox(source, box, fit, false);
-  const has = fit === 'contain' ? scaled : result;
-  const isNarrow = box.width !== undefined && box.width > has.width;
-  return [{ code: 'not_enlarged', name: String(isNarrow ? has.width : has.height) }];
+  const actual = fit === 'contain' ? scaled : result;
+  const isNarrow = box.width !== undefined && box.width > actual.width;
+  return [{ code: 'not_enlarged', name: String(isNarrow ? actual.width : actual.height) }];
 }

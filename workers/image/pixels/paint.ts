@@ -120,20 +120,20 @@ function repeatPrefix(data: Uint8Array, lengthBytes: number): void {
 /** Makes RGBA pixels outside of elliptic corners transparent, with a soft edge of one pixel. */
 export function makeCornersTransparent(pixels: Pixels, radius: Size): void {
   const { data } = pixels;
-  forEachCornerPixel(pixels, radius, (at, kept) => {
-    data[at + 3] = Math.round((data[at + 3] as number) * kept);
+  forEachCornerPixel(pixels, radius, (at, coverage) => {
+    data[at + 3] = Math.round((data[at + 3] as number) * coverage);
   });
 }
 
 /** Sets RGBA pixels outside of elliptic corners to a colour, with a soft edge of one pixel. */
 export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rgba): void {
   const { data } = pixels;
-  forEachCornerPixel(pixels, radius, (at, kept) => {
-    const pictured = kept * (data[at + 3] as number);
-    const inked = (1 - kept) * alpha * 255;
-    const opacity = pictured + inked;
+  forEachCornerPixel(pixels, radius, (at, coverage) => {
+    const pictureWeight = coverage * (data[at + 3] as number);
+    const inkWeight = (1 - coverage) * alpha * 255;
+    const opacity = pictureWeight + inkWeight;
     for (const [channel, ink] of [r, g, b].entries()) {
-      const mixed = pictured * (data[at + channel] as number) + inked * ink;
+      const mixed = pictureWeight * (data[at + channel] as number) + inkWeight * ink;
       data[at + channel] = opacity === 0 ? 0 : Math.round(mixed / opacity);
     }
     data[at + 3] = Math.round(opacity);
@@ -153,10 +153,10 @@ function forEachCornerPixel(
   const down = Math.min(radius.height, height / 2);
   for (let y = 0; y < Math.ceil(down); y++) {
     for (let x = 0; x < Math.ceil(across); x++) {
-      const kept = coverageByEllipse(across - x - 0.5, down - y - 0.5, across, down);
-      if (kept === 1) break;
+      const coverage = coverageByEllipse(across - x - 0.5, down - y - 0.5, across, down);
+      if (coverage === 1) break;
       for (const row of [y, height - 1 - y]) {
-        for (const column of [x, width - 1 - x]) visit((row * width + column) * 4, kept);
+        for (const column of [x, width - 1 - x]) visit((row * width + column) * 4, coverage);
       }
     }
   }
@@ -168,15 +168,15 @@ function forEachCornerPixel(
  */
 function coverageByEllipse(dx: number, dy: number, across: number, down: number): number {
   if (dx <= 0 || dy <= 0) return 1;
-  const reach = Math.hypot(dx / across, dy / down);
-  const slope = Math.hypot(dx / across ** 2, dy / down ** 2) / reach;
-  return Math.min(1, Math.max(0, (1 - reach) / slope + 0.5));
+  const relativeDistance = Math.hypot(dx / across, dy / down);
+  const slope = Math.hypot(dx / across ** 2, dy / down ** 2) / relativeDistance;
+  return Math.min(1, Math.max(0, (1 - relativeDistance) / slope + 0.5));
 }
 
 /** Multiplies the alpha of RGBA pixels by the opacity. */
 export function multiplyAlpha({ data }: Pixels, opacity: number): void {
-  const faded = Uint8Array.from({ length: 256 }, (_, alpha) => Math.round(alpha * opacity));
-  for (let at = 3; at < data.length; at += 4) data[at] = faded[data[at] as number] as number;
+  const alphaTable = Uint8Array.from({ length: 256 }, (_, alpha) => Math.round(alpha * opacity));
+  for (let at = 3; at < data.length; at += 4) data[at] = alphaTable[data[at] as number] as number;
 }
 
 function modulo(value: number, divisor: number): number {

@@ -37,16 +37,16 @@ export async function turnPixels(
     left: BLEND_MARGIN_PX,
   };
   const raw = { width, height, channels };
-  const room = await readPixels(
+  const withMargin = await readPixels(
     codec(data, { raw, limitInputPixels: false }).extend({ ...margin, background }),
   );
-  const wide = await readPixels(
-    codec(room.data, { raw: { ...padded, channels: room.channels }, limitInputPixels: false }).affine(
+  const turned = await readPixels(
+    codec(withMargin.data, { raw: { ...padded, channels: withMargin.channels }, limitInputPixels: false }).affine(
       [cos, -sin, sin, cos],
       { odx: across.offset, ody: down.offset, background, interpolator: codec.interpolators.bicubic },
     ),
   );
-  return cutBox(wide, { ...result, left: across.start, top: down.start });
+  return cutBox(turned, { ...result, left: across.start, top: down.start });
 }
 
 /**

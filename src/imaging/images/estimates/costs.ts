@@ -170,11 +170,11 @@ function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,
 ): number {
-  const moving = frames > 1 ? ANIMATION_COSTS[format] : undefined;
-  if (moving !== undefined)
+  const cost = frames > 1 ? ANIMATION_COSTS[format] : undefined;
+  if (cost !== undefined)
     return (
       PASS_BASE_MS +
-      framesRead * (moving.decodeMsPerFrame + ((pixels / 1e6) * moving.decodeMsPerMegapixel) / frames)
+      framesRead * (cost.decodeMsPerFrame + ((pixels / 1e6) * cost.decodeMsPerMegapixel) / frames)
     );
   const once = rewritten ? SAMPLE_CONVERSION_MS_PER_MEGAPIXEL : (DECODE_MS_PER_MEGAPIXEL[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
@@ -224,11 +224,11 @@ function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   const { frames, megapixels } = written;
   const framesMs = frames > 1 ? frames * (ANIMATION_COSTS[encode.format]?.writeMsPerFrame ?? 0) : 0;
   if (encode.target === undefined) {
-    const moving = animationEffort(encode, written);
-    return framesMs + megapixels * (moving?.cpuMsPerMegapixel ?? encodingMsPerMegapixel(encode, written));
+    const animated = animationEffort(encode, written);
+    return framesMs + megapixels * (animated?.cpuMsPerMegapixel ?? encodingMsPerMegapixel(encode, written));
   }
-  const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
-  const perMegapixel = Math.max(moving?.cpuMsPerMegapixel ?? 0, encodingMsPerMegapixel(encode, written));
+  const animated = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
+  const perMegapixel = Math.max(animated?.cpuMsPerMegapixel ?? 0, encodingMsPerMegapixel(encode, written));
   const once = framesMs + megapixels * perMegapixel;
   return trialCountOf(encode, written) * (once + megapixels * trialMeasuringMsPerMegapixel(encode.target));
 }
@@ -261,8 +261,8 @@ export function canLowerEffort(header: ImageHeader, pass: ImagePass): boolean {
   const encode = resolvedEncodeOf(header, pass);
   if (encode.format === 'tiff' || (encode.target !== undefined && encode.effort === undefined)) return false;
   const written = { frames: frameCountOf(header, pass), megapixels: megapixelsOf(header, pass).at(-1) ?? 0 };
-  const moving = animationEffort(encode, written);
-  return (encode.effort ?? moving?.effort ?? defaultEffortOf(encode, written)) > 0;
+  const animated = animationEffort(encode, written);
+  return (encode.effort ?? animated?.effort ?? defaultEffortOf(encode, written)) > 0;
 }
 
 /** The effort that the encoder uses if the caller chose none. */

@@ -113,9 +113,9 @@ export function predictSuccess(
     hasAlpha: format === 'svg' || inputHeaderHintOf(header).header?.hasAlpha,
     fileBytes,
   };
-  const outlook = predictPass(input, pass, resolvedEncodeOf(header, pass));
-  if (outlook.failure !== undefined) throw apiErrorOfFailure(outlook.failure, paramOf);
-  return outlook;
+  const predicted = predictPass(input, pass, resolvedEncodeOf(header, pass));
+  if (predicted.failure !== undefined) throw apiErrorOfFailure(predicted.failure, paramOf);
+  return predicted;
 }
 
 /**

@@ -106,9 +106,9 @@ export class LateWork {
 
   #rememberLateWork({ key, size }: LateWorkNotice): void {
     this.#forgetOld();
-    const least = Math.min(size, this.#late.get(key)?.size ?? size);
+    const smallestSize = Math.min(size, this.#late.get(key)?.size ?? size);
     this.#late.delete(key);
-    this.#late.set(key, { sinceMs: this.#clock.elapsedMs(), size: least });
+    this.#late.set(key, { sinceMs: this.#clock.elapsedMs(), size: smallestSize });
   }
 
   #forgetOld(): void {

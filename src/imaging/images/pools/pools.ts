@@ -191,9 +191,9 @@ export class ImagePools {
     const granted = capacity.processes() * capacity.imageThreads();
     // AVIF never gets a second thread, because the bytes that its encoder writes depend on the number of threads.
     const writesAvif = passes.some((pass) => resolvedEncodeOf(header, pass).format === 'avif');
-    const gains =
+    const gainsFromSecondThread =
       !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= MIN_TWO_THREADS_MS);
-    return granted > 1 && gains && this.#hasOnlyOneTask() ? 2 : 1;
+    return granted > 1 && gainsFromSecondThread && this.#hasOnlyOneTask() ? 2 : 1;
   }
 
   /** Admits a call before its body is received. It counts in the quick pool, because most calls are quick. */
@@ -359,6 +359,6 @@ function workKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string
     return `${kind}${measuringMs > 0 ? ' scored' : ''} ${header.format}`;
   const { format, lossless, target } = resolvedEncodeOf(header, pass);
   const steps = pass.steps.map(({ operation }) => operation);
-  const how = [...(lossless ? ['lossless'] : []), ...(target ? ['search'] : [])];
-  return [header.format, ...steps, ...how, format].join(' ');
+  const encodingWords = [...(lossless ? ['lossless'] : []), ...(target ? ['search'] : [])];
+  return [header.format, ...steps, ...encodingWords, format].join(' ');
 }
