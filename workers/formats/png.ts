@@ -121,7 +121,8 @@ export function readPngColours(bytes: ByteReader): PngColours | undefined {
     if (type === 'PLTE' || type === 'IDAT') break;
     if (type === 'iCCP') colours.profile ??= () => inflateProfile(bytes.slice(start, end));
     if (isValidChunk('sRGB')) colours.isSrgb = true;
-    if (isValidChunk('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
+    if (isValidChunk('cICP'))
+      colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
     if (isValidChunk('gAMA')) colours.gamma ??= bytes.u32(start) / STORED_NUMBER_SCALE;
     if (isValidChunk('cHRM')) colours.chromaticities ??= readChromaticitiesAt(bytes, start);
   }

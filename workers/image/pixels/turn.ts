@@ -41,10 +41,15 @@ export async function turnPixels(
     codec(data, { raw, limitInputPixels: false }).extend({ ...margin, background }),
   );
   const turned = await readPixels(
-    codec(withMargin.data, { raw: { ...padded, channels: withMargin.channels }, limitInputPixels: false }).affine(
-      [cos, -sin, sin, cos],
-      { odx: across.offset, ody: down.offset, background, interpolator: codec.interpolators.bicubic },
-    ),
+    codec(withMargin.data, {
+      raw: { ...padded, channels: withMargin.channels },
+      limitInputPixels: false,
+    }).affine([cos, -sin, sin, cos], {
+      odx: across.offset,
+      ody: down.offset,
+      background,
+      interpolator: codec.interpolators.bicubic,
+    }),
   );
   return cutBox(turned, { ...result, left: across.start, top: down.start });
 }
