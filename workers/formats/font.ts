@@ -58,10 +58,10 @@ async function readFontFace(readAt: ReadBytesAt, offset: number): Promise<FontFa
   };
   const [names, characters] = [await table('name'), await table('cmap')];
   if (names === null || characters === null) return null;
-  const named = readNames(names);
-  const family = named.get(TYPOGRAPHIC_FAMILY_NAME_ID) ?? named.get(FAMILY_NAME_ID);
+  const namesById = readNames(names);
+  const family = namesById.get(TYPOGRAPHIC_FAMILY_NAME_ID) ?? namesById.get(FAMILY_NAME_ID);
   if (family === undefined) return null;
-  const style = named.get(TYPOGRAPHIC_STYLE_NAME_ID) ?? named.get(STYLE_NAME_ID) ?? 'Regular';
+  const style = namesById.get(TYPOGRAPHIC_STYLE_NAME_ID) ?? namesById.get(STYLE_NAME_ID) ?? 'Regular';
   return { family, style, ranges: readCodePointRanges(characters) };
 }
 
@@ -128,13 +128,13 @@ function readCmapGroups(table: Buffer): FontFace['ranges'] {
 type NumberTriple = [number, number, number];
 
 function readCmapSegments(table: Buffer): FontFace['ranges'] {
-  const twice = table.readUInt16BE(6);
+  const doubledCount = table.readUInt16BE(6);
   const ranges: FontFace['ranges'] = [];
-  for (let at = 0; at < twice; at += 2) {
+  for (let at = 0; at < doubledCount; at += 2) {
     const last = table.readUInt16BE(14 + at);
-    const first = table.readUInt16BE(16 + twice + at);
-    const delta = table.readUInt16BE(16 + 2 * twice + at);
-    const offsetAt = 16 + 3 * twice + at;
+    const first = table.readUInt16BE(16 + doubledCount + at);
+    const delta = table.readUInt16BE(16 + 2 * doubledCount + at);
+    const offsetAt = 16 + 3 * doubledCount + at;
     const offset = table.readUInt16BE(offsetAt);
     const glyphOf = (code: number): number => {
       if (offset === 0) return (code + delta) & 0xffff;

@@ -213,7 +213,7 @@ function unusedColourIndexIn(bytes: ByteReader, pixelsAt: number): number {
   const rootWidth = bytes.u8(pixelsAt);
   const clearCode = 1 << rootWidth;
   let width = rootWidth + 1;
-  let known = clearCode + 2;
+  let codeCount = clearCode + 2;
   let [bits, bitCount] = [0, 0];
   for (const byte of subBlockBytes(bytes, pixelsAt + CODE_WIDTH_BYTES)) {
     bits |= byte << bitCount;
@@ -226,12 +226,12 @@ function unusedColourIndexIn(bytes: ByteReader, pixelsAt: number): number {
     if (code === clearCode) {
       width = rootWidth + 1;
       // The first code after a clear adds no entry to the table.
-      known = clearCode + 1;
+      codeCount = clearCode + 1;
       continue;
     }
     if (code < clearCode) isUsed[code] = 1;
-    known += 1;
-    if (known === 1 << width && width < MAX_CODE_WIDTH) width += 1;
+    codeCount += 1;
+    if (codeCount === 1 << width && width < MAX_CODE_WIDTH) width += 1;
   }
   return isUsed.lastIndexOf(0);
 }

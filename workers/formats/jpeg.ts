@@ -62,13 +62,13 @@ function readSegmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefin
   if (codeAt >= bytes.length) return undefined;
   const marker = bytes.u8(codeAt);
   const at = codeAt - 1;
-  const behind = codeAt + 1;
+  const afterCode = codeAt + 1;
   if (isMarkerWithoutContent(marker))
-    return { marker, at, start: behind, end: behind, next: behind, truncated: false };
-  const start = behind + SEGMENT_LENGTH_BYTES;
+    return { marker, at, start: afterCode, end: afterCode, next: afterCode, truncated: false };
+  const start = afterCode + SEGMENT_LENGTH_BYTES;
   if (start > bytes.length) return undefined;
   // The length includes its own two bytes.
-  const end = Math.max(start, behind + bytes.u16(behind));
+  const end = Math.max(start, afterCode + bytes.u16(afterCode));
   return { marker, at, start, end, next: end, truncated: false };
 }
 

@@ -104,9 +104,10 @@ function applyStepRules(
   for (const [index, { operation: name, params }] of steps.entries()) {
     const operation = findStepOperation(name);
     if (operation === undefined) continue;
-    const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
-    const fault = operation.findInvalidArgument(params) ?? operation.findMisfit(seen, params);
-    if (fault !== undefined) throw argumentRefusal(fault, `steps[${index}].params`, operation, params);
+    const inputShape = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
+    const badArgument = operation.findInvalidArgument(params) ?? operation.findMisfit(inputShape, params);
+    if (badArgument !== undefined)
+      throw argumentRefusal(badArgument, `steps[${index}].params`, operation, params);
     if (operation.sizeAfter === 'found') return { made: null, warnings };
     warnings.push(...operation.warningsAbout(shape, params));
     const keptAlpha = operation.keepsAlpha(params) || shape.hasAlpha ? shape.hasAlpha : undefined;

@@ -151,9 +151,9 @@ function shareTime(work: PassWork, searchesLeft: number): void {
 function createCachingFileReader(): typeof makeFileReadable {
   const files = new Map<number | undefined, ReturnType<typeof makeFileReadable>>();
   return (input, options = {}) => {
-    const known = files.get(options.page) ?? makeFileReadable(input, options);
-    files.set(options.page, known);
-    return known;
+    const readableFile = files.get(options.page) ?? makeFileReadable(input, options);
+    files.set(options.page, readableFile);
+    return readableFile;
   };
 }
 
@@ -188,14 +188,14 @@ class SharedPictures {
   readonly #remainingTakers = new Map<string, number>();
 
   constructor(works: readonly PassWork[]) {
-    const sharing = new Map<string | undefined, number>();
-    for (const name of works.flatMap(pictureNamesOf)) sharing.set(name, (sharing.get(name) ?? 0) + 1);
+    const passCounts = new Map<string | undefined, number>();
+    for (const name of works.flatMap(pictureNamesOf)) passCounts.set(name, (passCounts.get(name) ?? 0) + 1);
     this.#sharedStepCounts = new Map(
-      works.map((work) => [work, sharedStepCountsOf(pictureNamesOf(work), sharing)]),
+      works.map((work) => [work, sharedStepCountsOf(pictureNamesOf(work), passCounts)]),
     );
     const made = new Set<string>();
-    for (const [work, stops] of this.#sharedStepCounts) {
-      for (const count of stops.toReversed()) {
+    for (const [work, sharedCounts] of this.#sharedStepCounts) {
+      for (const count of sharedCounts.toReversed()) {
         const name = String(pictureNameAfter(work, count));
         this.#remainingTakers.set(name, (this.#remainingTakers.get(name) ?? 0) + 1);
         if (made.has(name)) break;
@@ -210,16 +210,16 @@ class SharedPictures {
   }
 
   readonly #continueFromShared = async (work: PassWork): Promise<void> => {
-    const stops = this.#sharedStepCounts.get(work) ?? [];
-    await this.#runStepsUpTo(work, stops);
-    await applySteps(work, work.steps.slice(stops.at(-1) ?? 0));
+    const sharedCounts = this.#sharedStepCounts.get(work) ?? [];
+    await this.#runStepsUpTo(work, sharedCounts);
+    await applySteps(work, work.steps.slice(sharedCounts.at(-1) ?? 0));
   };
 
   /** Brings the picture of a pass to the last state that it shares with another pass. */
-  async #runStepsUpTo(work: PassWork, stops: readonly number[]): Promise<void> {
-    const count = stops.at(-1) ?? 0;
-    if (count === 0) return this.#openPicture(work, stops.length > 0);
-    const before = stops.slice(0, -1);
+  async #runStepsUpTo(work: PassWork, sharedCounts: readonly number[]): Promise<void> {
+    const count = sharedCounts.at(-1) ?? 0;
+    if (count === 0) return this.#openPicture(work, sharedCounts.length > 0);
+    const before = sharedCounts.slice(0, -1);
     const { pixels, areShared, writtenIn, sideResults } = await this.#takePicture(work, count, async () => {
       await this.#runStepsUpTo(work, before);
       await applySteps(work, work.steps.slice(before.at(-1) ?? 0, count));
@@ -248,12 +248,12 @@ class SharedPictures {
     make: () => Promise<void>,
   ): Promise<SharedPicture & { areShared: boolean }> {
     const name = String(pictureNameAfter(work, count));
-    const known = this.#sharedPictures.get(name) ?? snapshotAfter(work, make);
-    const left = (this.#remainingTakers.get(name) ?? 1) - 1;
-    this.#remainingTakers.set(name, left);
-    if (left > 0) this.#sharedPictures.set(name, known);
+    const shared = this.#sharedPictures.get(name) ?? snapshotAfter(work, make);
+    const remaining = (this.#remainingTakers.get(name) ?? 1) - 1;
+    this.#remainingTakers.set(name, remaining);
+    if (remaining > 0) this.#sharedPictures.set(name, shared);
     else this.#sharedPictures.delete(name);
-    return { ...(await known), areShared: left > 0 };
+    return { ...(await shared), areShared: remaining > 0 };
   }
 }
 

@@ -175,8 +175,8 @@ function chooseBySelectors(
   const first = kept[0] ?? 0;
   if (kept.length === frames) return { first, count: frames };
   const param = FRAME_SELECTORS.find((name) => decode[name] !== undefined) ?? 'frames';
-  const named = `${param} is ${decode[param]}`;
-  if (kept.length > 1) assertHoldsFrames(source.format, { canBeAnimated, outputFormat }, param, named);
+  const requestWords = `${param} is ${decode[param]}`;
+  if (kept.length > 1) assertHoldsFrames(source.format, { canBeAnimated, outputFormat }, param, requestWords);
   return {
     first,
     count: kept.length,

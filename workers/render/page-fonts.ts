@@ -96,10 +96,10 @@ export const READ_PAGE_TEXT = `(() => {${FAMILY_NAMES_FUNCTION}${CUT_TEXT_FUNCTI
     const drawing = document.createElement('canvas').getContext('2d');
     drawing.font = font;
     const measure = (text) => {
-      const drawn = drawing.measureText(text);
-      const { actualBoundingBoxAscent, actualBoundingBoxDescent } = drawn;
-      const sides = [drawn.actualBoundingBoxLeft, drawn.actualBoundingBoxRight];
-      return [drawn.width, ...sides, actualBoundingBoxAscent, actualBoundingBoxDescent].join();
+      const metrics = drawing.measureText(text);
+      const { actualBoundingBoxAscent, actualBoundingBoxDescent } = metrics;
+      const sides = [metrics.actualBoundingBoxLeft, metrics.actualBoundingBoxRight];
+      return [metrics.width, ...sides, actualBoundingBoxAscent, actualBoundingBoxDescent].join();
     };
     const missing = measure('${NONCHARACTER}');
     for (const character of found) if (measure(character) === missing) characters.add(character);

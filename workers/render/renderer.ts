@@ -100,12 +100,12 @@ export function createRenderer(keeper: BrowserKeeper) {
 
 /** Encodes the picture of a page. It is laid on white if the format has no transparency. */
 function encodingPipelineOf(png: Buffer, encode: PageEncodeOptions): Sharp {
-  const opened = sharp(png);
-  if (encode.format === 'png') return opened.png();
-  const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });
+  const picture = sharp(png);
+  if (encode.format === 'png') return picture.png();
+  const flattened = canBeTransparent(encode) ? picture : picture.flatten({ background: '#ffffff' });
   // A page is mostly text, whose edges chroma subsampling would blur.
   const size = { width: 1, height: 1, frames: 1 };
-  return encodeWith(laid, { ...encode, chroma: '4:4:4' }, {}, size);
+  return encodeWith(flattened, { ...encode, chroma: '4:4:4' }, {}, size);
 }
 
 /** The limits of time and memory at which a drawing is ended. */

@@ -124,12 +124,12 @@ export class InstalledFonts {
 
   #addFace({ family, style, ranges }: FontFace): void {
     const key = family.toLowerCase();
-    const known = this.#families.get(key) ?? { family, styles: [], scripts: [] };
+    const knownFamily = this.#families.get(key) ?? { family, styles: [], scripts: [] };
     const union = (one: string[], more: string[]) => [...new Set([...one, ...more])].sort();
     this.#families.set(key, {
-      family: known.family,
-      styles: union(known.styles, [style]),
-      scripts: union(known.scripts, scriptsCoveredBy(ranges)),
+      family: knownFamily.family,
+      styles: union(knownFamily.styles, [style]),
+      scripts: union(knownFamily.scripts, scriptsCoveredBy(ranges)),
     });
     for (const [first, last] of ranges) {
       for (let codePoint = first; codePoint <= last; codePoint += 1)

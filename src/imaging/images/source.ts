@@ -227,13 +227,13 @@ export function checkPixelCount(
   param?: string,
 ): void {
   const { format, pixels, frames, width, height } = header;
-  const kept = pass === null ? frames : frameCountOf(header, pass);
+  const keptFrames = pass === null ? frames : frameCountOf(header, pass);
   // Pages of a document may differ in size. If all of them are read, the exact sum of their pixels is used.
-  const counted = kept === frames ? pixels : kept * width * height;
-  if (format === 'svg' || counted <= MAX_PIXELS) return;
-  const size = `The image has ${counted.toLocaleString('en')} pixels`;
-  const details = { limit: MAX_PIXELS, received: counted };
-  if (kept === 1)
+  const keptPixels = keptFrames === frames ? pixels : keptFrames * width * height;
+  if (format === 'svg' || keptPixels <= MAX_PIXELS) return;
+  const size = `The image has ${keptPixels.toLocaleString('en')} pixels`;
+  const details = { limit: MAX_PIXELS, received: keptPixels };
+  if (keptFrames === 1)
     throw unsupportedFormatError(
       `${size}, and at most 50 megapixels are read: send a smaller one.`,
       details,
@@ -248,6 +248,6 @@ export function checkPixelCount(
   );
   const instead =
     words.length === 0 ? 'transform one of its frames (frame=first)' : `read fewer (${words.join(', or ')})`;
-  const message = `${size}, its ${kept} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or ${instead}.`;
+  const message = `${size}, its ${keptFrames} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or ${instead}.`;
   throw unsupportedFormatError(message, { ...details, ...(fewer.length > 0 && { instead: fewer }) }, param);
 }

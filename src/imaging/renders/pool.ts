@@ -123,8 +123,8 @@ export class RenderPool {
     try {
       const drawing = this.#drawInTurn(call, page);
       this.endSlowPages();
-      const drawn = await drawing;
-      if (page.endedAs === null || drawn.kind === 'rendered') return drawn;
+      const result = await drawing;
+      if (page.endedAs === null || result.kind === 'rendered') return result;
     } catch (error) {
       if (page.endedAs === null || error !== page.ending.signal.reason) throw error;
     } finally {

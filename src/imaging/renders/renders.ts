@@ -142,16 +142,16 @@ export class Renders {
     const late = () => rendererBusyError(this.#commonPool.admission.retryAfterSeconds());
     const deadline = new CallDeadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
     const calledMs = clock.elapsedMs();
-    const drawn = this.#draw({ ...page, deadline });
+    const drawing = this.#draw({ ...page, deadline });
     const result = deadline
-      .guard(drawn)
+      .guard(drawing)
       .then((answer) => {
         const elapsedMs = clock.elapsedMs() - calledMs;
         return requireRenderedPage(answer, elapsedMs, { param, late: () => deadline.deadlineError() });
       })
       .catch(rethrowAsApiError)
       .finally(() => deadline.end());
-    return { result, ended: Promise.allSettled([result, drawn]), waitedMs: () => deadline.waitedMs() };
+    return { result, ended: Promise.allSettled([result, drawing]), waitedMs: () => deadline.waitedMs() };
   }
 
   stats(): { threads: number; busy: number; waiting: number } {
@@ -186,16 +186,16 @@ export class Renders {
   /** Draws a page in the common pool, or in the slow pool if the account or the page is slow. */
   async #draw(call: PageCall): Promise<RenderResult> {
     if (!this.#isDeprioritized(call)) {
-      const drawn = await this.#commonPool.draw(call);
-      if (drawn !== 'withdrawn') return drawn;
+      const result = await this.#commonPool.draw(call);
+      if (result !== 'withdrawn') return result;
     }
     this.#cancelIdleStop?.();
     await this.#slowPoolStopped;
     try {
-      const drawn = await this.#slowPool.draw(call);
-      if (drawn === 'withdrawn') throw new Error('The slow pool withdrew a page.');
-      if (wasDrawnForLong(drawn)) this.#slowAccounts.markSlow(call.accountId);
-      return drawn;
+      const result = await this.#slowPool.draw(call);
+      if (result === 'withdrawn') throw new Error('The slow pool withdrew a page.');
+      if (wasDrawnForLong(result)) this.#slowAccounts.markSlow(call.accountId);
+      return result;
     } finally {
       this.#cancelIdleStop?.();
       this.#cancelIdleStop = this.#clock.after(SLOW_POOL_IDLE_MS, () => {

@@ -67,8 +67,8 @@ function coloursOfGreyProfile(profile: Uint8Array | undefined): DeclaredColourSp
  */
 function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | undefined {
   const { codePoints, profile, isSrgb, ...gamma } = colours;
-  const named = codePoints && colourSpaceOfCodePoints(codePoints);
-  if (named !== undefined) return named;
+  const ofCodePoints = codePoints && colourSpaceOfCodePoints(codePoints);
+  if (ofCodePoints !== undefined) return ofCodePoints;
   if (profile !== undefined) return undefined;
   return isSrgb ? 'srgb' : coloursOfGamma(gamma);
 }
@@ -107,12 +107,12 @@ export async function withReadableAvifColours(
   if (avif === undefined) return { input, isHdr: false };
   const { isGrey, isPremultiplied, hasLimitedRange } = avif;
   const colours = declaredAvifColoursOf(avif);
-  const named = colours === 'srgb' ? undefined : colours;
+  const declared = colours === 'srgb' ? undefined : colours;
   const misread = { isPremultiplied, isLimited: isGrey && hasLimitedRange };
-  if (named === undefined && !isPremultiplied && !misread.isLimited) return { input, isHdr: false };
+  if (declared === undefined && !isPremultiplied && !misread.isLimited) return { input, isHdr: false };
   const png = await convertToPng(input, misread);
-  const coloured = named === undefined ? png : withNamedColourProfile(png, named, 'rgb');
-  return { input: coloured, isHdr: named?.isHdr ?? false, formerFormat: 'avif' };
+  const coloured = declared === undefined ? png : withNamedColourProfile(png, declared, 'rgb');
+  return { input: coloured, isHdr: declared?.isHdr ?? false, formerFormat: 'avif' };
 }
 
 /** The colours that an AVIF declares and libvips ignores; undefined for any other AVIF. */

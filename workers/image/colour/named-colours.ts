@@ -77,14 +77,14 @@ export function colourSpaceOfCodePoints(
   codePoints: ColourCodePoints,
 ): DeclaredColourSpace | 'srgb' | undefined {
   const { primaries, transfer } = codePoints;
-  const known = PRIMARIES_BY_CODE_POINT[primaries];
+  const knownPrimaries = PRIMARIES_BY_CODE_POINT[primaries];
   // Transfer functions that are not listed are close to that of sRGB.
   const curve = TRANSFER_CURVES[transfer];
-  if (known === undefined) return undefined;
+  if (knownPrimaries === undefined) return undefined;
   if (primaries === BT709_PRIMARIES && curve === undefined) return 'srgb';
   const isHdr = transfer === PQ_TRANSFER || transfer === HLG_TRANSFER;
-  const name = isHdr ? `${known.name}, tone-mapped` : known.name;
-  return { ...known, name, curve: curve ?? srgbToLinear, isHdr };
+  const name = isHdr ? `${knownPrimaries.name}, tone-mapped` : knownPrimaries.name;
+  return { ...knownPrimaries, name, curve: curve ?? srgbToLinear, isHdr };
 }
 
 /** The gamma of a file, such as 0.45455, and the chromaticities of its primaries. Absent values are those of sRGB. */

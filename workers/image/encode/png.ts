@@ -29,14 +29,14 @@ const SAMPLED_ROW_STEP = 5;
 
 /** The row filter that makes the smaller file, as estimated from every fifth row. */
 export function choosePngRowFilter({ data, width, height, channels, frames }: Pixels): PngRowFilter {
-  let same = 0;
-  let compared = 0;
+  let equalCount = 0;
+  let comparedCount = 0;
   for (let y = 0; y < height * frames; y += SAMPLED_ROW_STEP) {
     let at = (y * width + 1) * channels;
-    for (let x = 1; x < width; x++, at += channels) if (equalsLeftNeighbour(data, at, channels)) same++;
-    compared += width - 1;
+    for (let x = 1; x < width; x++, at += channels) if (equalsLeftNeighbour(data, at, channels)) equalCount++;
+    comparedCount += width - 1;
   }
-  return same < MIN_DRAWING_SHARE * compared ? PNG_ROW_FILTER_ON : PNG_ROW_FILTER_OFF;
+  return equalCount < MIN_DRAWING_SHARE * comparedCount ? PNG_ROW_FILTER_ON : PNG_ROW_FILTER_OFF;
 }
 
 function equalsLeftNeighbour(data: Uint8Array, at: number, channels: number): boolean {

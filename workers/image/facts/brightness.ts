@@ -89,9 +89,11 @@ export function greyPixelsOf(pixels: Uint8Array, channels: 3 | 4, { width, heigh
       (RED_LUMINANCE[pixels[at] ?? 0] ?? 0) +
       (GREEN_LUMINANCE[pixels[at + 1] ?? 0] ?? 0) +
       (BLUE_LUMINANCE[pixels[at + 2] ?? 0] ?? 0);
-    const whole = luminance | 0;
+    const wholeLuminance = luminance | 0;
     data[to] =
-      (GREY_BY_LUMINANCE[whole] ?? 0) + (NEXT_GREY_DIFFERENCE[whole] ?? 0) * (luminance - whole) + 0.5;
+      (GREY_BY_LUMINANCE[wholeLuminance] ?? 0) +
+      (NEXT_GREY_DIFFERENCE[wholeLuminance] ?? 0) * (luminance - wholeLuminance) +
+      0.5;
   }
   return { data, width, height };
 }
@@ -131,14 +133,14 @@ export function sharpnessOf({ data, width, height }: GreyPixels): number {
     const above = Math.max(0, y - 1) * width;
     const below = Math.min(height - 1, y + 1) * width;
     let left = data[row] ?? 0;
-    let here = left;
+    let current = left;
     for (let x = 0; x < width; x++) {
-      const right = x + 1 < width ? (data[row + x + 1] ?? 0) : here;
-      const edge = left + right + (data[above + x] ?? 0) + (data[below + x] ?? 0) - 4 * here;
+      const right = x + 1 < width ? (data[row + x + 1] ?? 0) : current;
+      const edge = left + right + (data[above + x] ?? 0) + (data[below + x] ?? 0) - 4 * current;
       sum += edge;
       squares += edge * edge;
-      left = here;
-      here = right;
+      left = current;
+      current = right;
     }
   }
   const count = width * height;

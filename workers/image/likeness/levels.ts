@@ -30,8 +30,8 @@ export function fullSizeLevel(raster: PixelRaster, ground: number): PyramidLevel
         const opacity = alphaAt === undefined ? 1 : (data[at + alphaAt] as number) / 255;
         for (let colour = 0; colour < 3; colour++, to++) {
           const byte = data[at + Math.min(colour, lastColour)] as number;
-          const seen = opacity === 1 ? byte : Math.round(byte * opacity + ground * (1 - opacity));
-          into[to] = LINEAR_LIGHT_BY_SRGB_VALUE[seen] as number;
+          const flattened = opacity === 1 ? byte : Math.round(byte * opacity + ground * (1 - opacity));
+          into[to] = LINEAR_LIGHT_BY_SRGB_VALUE[flattened] as number;
         }
       }
     },

@@ -67,11 +67,11 @@ function scoreOnBackground(one: PixelRaster, other: PixelRaster, ground: number)
 }
 
 /** The published curve from an error to the score that people give. */
-function scoreForError(weighted: number): number {
-  const error = weighted * 0.9562382616834844;
-  const seen =
+function scoreForError(weightedError: number): number {
+  const error = weightedError * 0.9562382616834844;
+  const visibleError =
     2.326765642916932 * error - 0.020884521182843837 * error ** 2 + 6.248496625763138e-5 * error ** 3;
-  return seen > 0 ? 100 - 10 * seen ** 0.6276336467831387 : 100;
+  return visibleError > 0 ? 100 - 10 * visibleError ** 0.6276336467831387 : 100;
 }
 
 /**

@@ -80,12 +80,15 @@ export function withLeadingMetadata(input: Uint8Array<ArrayBuffer>): Uint8Array<
     const kind = metadataKindOf(bytes, chunk);
     if (kind !== undefined && !chunk.truncated && !found.has(kind)) found.set(kind, chunk);
   }
-  const late = [...found.values()].filter(({ at }) => at > pixelsAt);
-  if (late.length === 0) return input;
+  const afterPixels = [...found.values()].filter(({ at }) => at > pixelsAt);
+  if (afterPixels.length === 0) return input;
   return replacePngChunks(input, ({ at, next }, png) => {
     if (at === pixelsAt)
-      return Buffer.concat([...late.map((one) => png.subarray(one.at, one.next)), png.subarray(at, next)]);
-    return late.some((one) => one.at === at) ? EMPTY_BYTES : undefined;
+      return Buffer.concat([
+        ...afterPixels.map((one) => png.subarray(one.at, one.next)),
+        png.subarray(at, next),
+      ]);
+    return afterPixels.some((one) => one.at === at) ? EMPTY_BYTES : undefined;
   });
 }
 

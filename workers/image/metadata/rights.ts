@@ -76,8 +76,8 @@ export function readRightsOutsideXmp(
 
 function fallbackRightsTexts(tag: string, iptc: PlainTags, texts: readonly PngText[]): string[] {
   const pattern = PNG_KEYWORD_BY_XMP_TAG[tag];
-  const named = texts.filter(({ keyword }) => pattern?.test(keyword)).map(({ text }) => text);
-  return firstNonEmpty(textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']), textsOf(named));
+  const matchingTexts = texts.filter(({ keyword }) => pattern?.test(keyword)).map(({ text }) => text);
+  return firstNonEmpty(textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']), textsOf(matchingTexts));
 }
 
 function firstNonEmpty(one: string[], other: string[]): string[] {

@@ -120,12 +120,12 @@ export const trim = defineStepOperation({
       picture.setEstimatedSize(picture);
       return;
     }
-    let kept: Box | undefined;
+    let keptBox: Box | undefined;
     for (const frame of await picture.framePipelines()) {
       const box = await findContentBox(frame, options);
-      kept = kept === undefined ? box : boundingBoxOf(kept, box);
+      keptBox = keptBox === undefined ? box : boundingBoxOf(keptBox, box);
     }
-    if (kept !== undefined) await cropToBox(picture, kept);
+    if (keptBox !== undefined) await cropToBox(picture, keptBox);
   },
 });
 

@@ -42,8 +42,8 @@ export const Type = {
     const required = Object.keys(properties).filter(
       (name) => !(TYPEBOX_OPTIONAL in (properties[name] as TSchema)),
     );
-    const named = required.length > 0 ? { required, properties } : { properties };
-    return schemaOf<TObject<P>>('Object', { type: 'object', ...named }, options);
+    const keywords = required.length > 0 ? { required, properties } : { properties };
+    return schemaOf<TObject<P>>('Object', { type: 'object', ...keywords }, options);
   },
 };
 

@@ -119,11 +119,15 @@ export const affine = defineStepOperation({
   findMisfit: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
-    const opened = backgroundOrFill(fill, background);
+    const colour = backgroundOrFill(fill, background);
     picture.setEstimatedSize(mappedSize(picture, matrix));
-    const options = { ...offsets, background: opened, interpolator: sharp.interpolators[interpolator] };
+    const options = {
+      ...offsets,
+      background: colour,
+      interpolator: sharp.interpolators[interpolator],
+    };
     (await picture.at('affine')).affine(matrix as [number, number, number, number], options);
-    picture.recordBackground(opened);
+    picture.recordBackground(colour);
   },
 });
 

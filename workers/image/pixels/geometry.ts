@@ -188,8 +188,8 @@ export function rotatedBoundingSize({ width, height }: Size, angle: number): Siz
   const cos = Math.abs(Math.cos(radians));
   // The size is rounded up, because the outermost pixels are part of the picture. Small floating-point errors are
   // ignored.
-  const whole = (edge: number) => Math.ceil(edge - 1e-6);
-  return { width: whole(width * cos + height * sin), height: whole(width * sin + height * cos) };
+  const roundUp = (edge: number) => Math.ceil(edge - 1e-6);
+  return { width: roundUp(width * cos + height * sin), height: roundUp(width * sin + height * cos) };
 }
 
 /**

@@ -104,8 +104,8 @@ export function repeatTile(tile: Pixels, at: { left: number; top: number }, { wi
   for (let y = 0; y < Math.min(height, tile.height); y++) {
     const start = modulo(y - at.top, tile.height) * tileBytes;
     const source = tile.data.subarray(start, start + tileBytes);
-    const once = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)], onceBytes);
-    data.set(once, y * rowBytes);
+    const firstTile = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)], onceBytes);
+    data.set(firstTile, y * rowBytes);
     repeatPrefix(data.subarray(y * rowBytes, (y + 1) * rowBytes), onceBytes);
   }
   repeatPrefix(data, Math.min(height, tile.height) * rowBytes);

@@ -224,7 +224,7 @@ async function tryWholePicture<J extends EncodingTrial>({
   const { nowMs, takeTurn } = search;
   const limits = { bytesToBeat: Number.POSITIVE_INFINITY, ...search };
   const effort = estimates?.effort ?? efforts[0];
-  const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
+  const atEffort = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
@@ -244,7 +244,7 @@ async function tryWholePicture<J extends EncodingTrial>({
         if (hasRival() && !time.hasTime(MIN_FITTING_TRIALS_WITH_RIVAL)) throw new DeadlineError();
         const setting = settings[index] as EncoderSetting;
         const startedMs = nowMs();
-        const file = await encodeWhole(fitting, setting, time.timeoutMs(judgingMs));
+        const file = await encodeWhole(atEffort, setting, time.timeoutMs(judgingMs));
         trials += 1;
         const writtenMs = nowMs();
         const judged = { written: file, setting, effort, ...(await judge(file)) };
@@ -309,15 +309,15 @@ async function rehearseOnSample({
     nowMs,
     deadlineMs,
     async attempt(index, effort) {
-      const tried = { ...search, encode: { ...encode, ...(effort === undefined ? usual : { effort }) } };
+      const atEffort = { ...search, encode: { ...encode, ...(effort === undefined ? usual : { effort }) } };
       const isLargest = index === settings.length - 1;
-      const whole =
+      const encodedSample =
         (isLargest ? largest : undefined) ??
-        (await encodeSample(tried, sample, settings[index] as EncoderSetting));
+        (await encodeSample(atEffort, sample, settings[index] as EncoderSetting));
       const writtenMs = nowMs();
-      const judged = await judge(whole.file, { pixels: sample.pixels, bytes: whole.bytes });
+      const judged = await judge(encodedSample.file, { pixels: sample.pixels, bytes: encodedSample.bytes });
       judgingMs = sample.timeRatio * (nowMs() - writtenMs);
-      return { ...judged, bytes: whole.bytes, wholeMs: whole.ms };
+      return { ...judged, bytes: encodedSample.bytes, wholeMs: encodedSample.ms };
     },
   });
   return { ...ofSample, trialMs: ofSample.trialMs + judgingMs, judgingMs };

@@ -65,8 +65,8 @@ export function takeTrialSample(pixels: Pixels, quantity: SearchedQuantity): Tri
 /** The first frames of an animation that has too few frames or pixels for a sample. */
 export function sampleOfFirstFrames(pixels: Pixels): TrialSample {
   const { width, height, frames } = pixels;
-  const affordable = Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height));
-  const count = Math.min(frames, Math.max(MIN_SAMPLED_FRAMES, affordable));
+  const maxFrames = Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height));
+  const count = Math.min(frames, Math.max(MIN_SAMPLED_FRAMES, maxFrames));
   const ratio = frames / count;
   return { pixels: filterFrames(pixels, (frame) => frame < count), bytesRatio: ratio, timeRatio: ratio };
 }
@@ -74,12 +74,16 @@ export function sampleOfFirstFrames(pixels: Pixels): TrialSample {
 function sampleFrames(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
   const { width, height, frames } = pixels;
   if (frames < FRAMES_PER_SAMPLED_FRAME * MIN_SAMPLED_FRAMES) return undefined;
-  const affordable = Math.max(2 * MIN_FRAME_PAIRS, Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height)));
-  const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED_FRAME), MAX_SAMPLED_FRAMES, affordable);
-  if (quantity === 'size') return sampleFramePairs(pixels, Math.max(MIN_FRAME_PAIRS, sampled >> 1));
-  const distance = Math.ceil(frames / sampled);
-  const apart = filterFrames(pixels, (frame) => frame % distance === 0);
-  return { pixels: apart, bytesRatio: frames / apart.frames, timeRatio: frames / apart.frames };
+  const maxFrames = Math.max(2 * MIN_FRAME_PAIRS, Math.floor(MAX_SAMPLED_FRAMES_PX / (width * height)));
+  const sampledCount = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED_FRAME), MAX_SAMPLED_FRAMES, maxFrames);
+  if (quantity === 'size') return sampleFramePairs(pixels, Math.max(MIN_FRAME_PAIRS, sampledCount >> 1));
+  const distance = Math.ceil(frames / sampledCount);
+  const sampledFrames = filterFrames(pixels, (frame) => frame % distance === 0);
+  return {
+    pixels: sampledFrames,
+    bytesRatio: frames / sampledFrames.frames,
+    timeRatio: frames / sampledFrames.frames,
+  };
 }
 
 /**
@@ -90,11 +94,11 @@ function sampleFramePairs(pixels: Pixels, count: number): TrialSample {
   const changes = changedShares(pixels);
   const total = sumOf(changes);
   const chosen = new Set<number>();
-  let passed = 0;
+  let changeSum = 0;
   for (const [frame, change] of changes.entries()) {
-    const before = Math.floor((count * passed) / total + 1 / 2);
-    passed += change;
-    const isDue = Math.floor((count * passed) / total + 1 / 2) > before;
+    const before = Math.floor((count * changeSum) / total + 1 / 2);
+    changeSum += change;
+    const isDue = Math.floor((count * changeSum) / total + 1 / 2) > before;
     if (isDue && !chosen.has(frame - 1)) chosen.add(frame);
   }
   const changed = sumOf([...chosen].map((frame) => changes[frame] as number));

@@ -223,9 +223,9 @@ function achievedValuesOf(
   likeness: Partial<TargetSearchResult> = {},
 ): TargetSearchResult {
   const isLossless = setting.lossless ?? lossless ?? false;
-  const reached = isLossless ? undefined : (setting.quality ?? quality);
+  const writtenQuality = isLossless ? undefined : (setting.quality ?? quality);
   return {
-    ...(reached !== undefined && { quality: reached }),
+    ...(writtenQuality !== undefined && { quality: writtenQuality }),
     ...(isLossless && setting.levels === undefined && { lossless: true }),
     ...likeness,
     bytes: written.info.size,
@@ -268,11 +268,13 @@ function expectedValuesOf(
   )
     return {};
   const pixelCount = pixels.width * pixels.height * pixels.frames;
-  const base = quantity === 'size' ? Math.log(pixelCount) : 0;
+  const logPixelCount = quantity === 'size' ? Math.log(pixelCount) : 0;
   return {
     expected(index) {
       const { quality } = settings[index] as EncoderSetting;
-      return quality === undefined ? ofLossless : base + typicalQuantityAt(format, quantity, quality);
+      return quality === undefined
+        ? ofLossless
+        : logPixelCount + typicalQuantityAt(format, quantity, quality);
     },
     typicalLogBytes: (index) => typicalQuantityAt(format, 'size', settings[index]?.quality ?? 100),
   };

@@ -74,9 +74,9 @@ export class LateWork {
    */
   record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
     if (time.cpuMs < MIN_CPU_SHARE * time.allowedMs) return;
-    const late: LateWorkNotice = { key: lateWorkKeyOf(accountId, name), size };
-    this.#rememberLateWork(late);
-    this.#coordination?.publish(LATE_WORK_CHANNEL, JSON.stringify(late)).catch(() => undefined);
+    const notice: LateWorkNotice = { key: lateWorkKeyOf(accountId, name), size };
+    this.#rememberLateWork(notice);
+    this.#coordination?.publish(LATE_WORK_CHANNEL, JSON.stringify(notice)).catch(() => undefined);
   }
 
   /**
@@ -87,9 +87,9 @@ export class LateWork {
   secondsUntilAllowed(accountId: string, nameOf: () => string, size: number): number {
     this.#forgetOld();
     if (this.#late.size === 0) return 0;
-    const late = this.#late.get(lateWorkKeyOf(accountId, nameOf()));
-    if (late === undefined || size < MIN_SIMILAR_SIZE_SHARE * late.size) return 0;
-    return Math.ceil((late.sinceMs + LATE_WORK_TTL_MS - this.#clock.elapsedMs()) / 1_000);
+    const smallestLate = this.#late.get(lateWorkKeyOf(accountId, nameOf()));
+    if (smallestLate === undefined || size < MIN_SIMILAR_SIZE_SHARE * smallestLate.size) return 0;
+    return Math.ceil((smallestLate.sinceMs + LATE_WORK_TTL_MS - this.#clock.elapsedMs()) / 1_000);
   }
 
   /**

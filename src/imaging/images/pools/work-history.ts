@@ -27,10 +27,13 @@ export class EstimateCorrection {
 
   record(kind: string, estimatedMs: number, tookMs: number): void {
     if (Math.max(estimatedMs, tookMs) < MIN_RECORDED_MS) return;
-    const known = this.#factorOf(kind);
-    const seen = Math.min(MAX_CORRECTION_FACTOR, Math.max(MIN_CORRECTION_FACTOR, tookMs / estimatedMs));
-    const weight = seen > known ? SLOWER_SAMPLE_WEIGHT : QUICKER_SAMPLE_WEIGHT;
-    this.#factors.set(kind, known + weight * (seen - known));
+    const factor = this.#factorOf(kind);
+    const measuredFactor = Math.min(
+      MAX_CORRECTION_FACTOR,
+      Math.max(MIN_CORRECTION_FACTOR, tookMs / estimatedMs),
+    );
+    const weight = measuredFactor > factor ? SLOWER_SAMPLE_WEIGHT : QUICKER_SAMPLE_WEIGHT;
+    this.#factors.set(kind, factor + weight * (measuredFactor - factor));
   }
 
   #factorOf(kind: string): number {
