@@ -16,8 +16,8 @@ interface DeadlineOptions {
   /** Ends a wait of a job for its slot, but not its running work. */
   waitSignal?: AbortSignal | undefined;
   clock: Clock;
-  /** Makes the error at the deadline until `startWork` gives another one. */
-  late: () => ApiError;
+  /** Makes the error at the deadline of a call that mostly waited, or that has not begun its work. */
+  createWaitError: () => ApiError;
 }
 
 /**
@@ -31,7 +31,7 @@ export class CallDeadline {
   #deadlineMs: number;
   #cancelTimer: () => void;
   /** When the work began, and the error to use if it takes too long; null while the call waits. */
-  #begun: { sinceMs: number; tookTooLong: (alternatives?: CallAlternatives) => ApiError } | null = null;
+  #begun: { sinceMs: number; createWorkError: (alternatives?: CallAlternatives) => ApiError } | null = null;
 
   constructor(options: DeadlineOptions) {
     const { client, clock, deadlineMs } = options;
@@ -60,11 +60,11 @@ export class CallDeadline {
 
   /**
    * Records that the work begins now, or begins again.
-   * @param tookTooLong makes the error at the deadline if the work took longer than the wait. It gets alternatives if
-   * the worker reports which part of the work is late.
+   * @param createWorkError makes the error at the deadline if the work took longer than the wait. It gets alternatives
+   * if the worker reports which part of the work is late.
    */
-  startWork(tookTooLong: (alternatives?: CallAlternatives) => ApiError): void {
-    this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
+  startWork(createWorkError: (alternatives?: CallAlternatives) => ApiError): void {
+    this.#begun = { sinceMs: this.#options.clock.elapsedMs(), createWorkError };
   }
 
   /** Records that the work begins only now, because the worker had to be started first. That time counts as wait. */
@@ -83,11 +83,11 @@ export class CallDeadline {
    * @param alternatives what to send instead of the late part, if the worker reports which part is late.
    */
   deadlineError(alternatives?: CallAlternatives): ApiError {
-    const { work, clock, late } = this.#options;
-    if (this.#begun === null) return late();
-    const { sinceMs, tookTooLong } = this.#begun;
+    const { work, clock, createWaitError } = this.#options;
+    if (this.#begun === null) return createWaitError();
+    const { sinceMs, createWorkError } = this.#begun;
     const waitedMs = work === 'job' ? 0 : this.waitedMs();
-    return waitedMs > clock.elapsedMs() - sinceMs ? late() : tookTooLong(alternatives);
+    return waitedMs > clock.elapsedMs() - sinceMs ? createWaitError() : createWorkError(alternatives);
   }
 
   /**

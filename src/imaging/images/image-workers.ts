@@ -224,8 +224,15 @@ export class ImageWorkers {
     start: (call: C, begun: BegunCall) => Promise<StartedCall<T>>,
   ): RunningCall<T> {
     const { deadlineMs, work, signal: client, waitSignal } = call;
-    const late = () => deadlineExceededError(this.#pools.retryAfterSeconds());
-    const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: this.#clock, late });
+    const createWaitError = () => deadlineExceededError(this.#pools.retryAfterSeconds());
+    const deadline = new CallDeadline({
+      deadlineMs,
+      work,
+      client,
+      waitSignal,
+      clock: this.#clock,
+      createWaitError,
+    });
     const pictures = new CallPictures(call, deadline, this.#rasterizer);
     const started = start(call, { call, deadline, pictures });
     const result = started.then((run) => deadline.guard(run.result)).finally(() => deadline.end());

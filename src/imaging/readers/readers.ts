@@ -108,15 +108,22 @@ export class Readers {
     const { data: png, width, height, queueMs, timings, warnings = [] } = await preparation.result;
     // The deadline of a job does not count its waits, so its reading gets the whole time.
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
-    const late = () => readingTooSlowError(reading);
+    const createDeadlineError = () => readingTooSlowError(reading);
     const { signal: client, waitSignal } = call;
-    const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: systemClock, late });
+    const deadline = new CallDeadline({
+      deadlineMs,
+      work,
+      client,
+      waitSignal,
+      clock: systemClock,
+      createWaitError: createDeadlineError,
+    });
     const { signal } = deadline;
     let slot: PoolSlot | undefined;
     try {
       parts.push({ ended: Promise.resolve(), waitedMs: () => deadline.waitedMs() });
       slot = await deadline.waitForSlot(queue.acquire({ accountId, work, bytes: 0, signal }));
-      deadline.startWork(late);
+      deadline.startWork(createDeadlineError);
       const beganMs = systemClock.elapsedMs();
       const picture = { png, width, height };
       const output =

@@ -56,12 +56,12 @@ export function requireRenderedPage(
 
 interface RenderRefusal {
   param: string;
-  late: () => Error;
+  createDeadlineError: () => Error;
 }
 
 function renderFailureError(
   { reason, message, limitBytes = 0 }: RenderFailure,
-  { param, late }: RenderRefusal,
+  { param, createDeadlineError }: RenderRefusal,
 ): Error {
   switch (reason) {
     case 'load':
@@ -73,7 +73,7 @@ function renderFailureError(
         { reason: 'page_too_large', limit: limitBytes },
       );
     case 'deadline':
-      return late();
+      return createDeadlineError();
     case 'crash':
       return temporarilyUnavailableError(
         'worker_unreachable',

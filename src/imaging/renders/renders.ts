@@ -139,15 +139,25 @@ export class Renders {
     const { signal: client, waitSignal, deadlineMs, param = 'templateId', ...page } = request;
     const clock = this.#clock;
     this.#options.workerTime.recordArrival(page.accountId);
-    const late = () => rendererBusyError(this.#commonPool.admission.retryAfterSeconds());
-    const deadline = new CallDeadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
+    const createWaitError = () => rendererBusyError(this.#commonPool.admission.retryAfterSeconds());
+    const deadline = new CallDeadline({
+      deadlineMs,
+      work: page.work,
+      client,
+      waitSignal,
+      clock,
+      createWaitError,
+    });
     const calledMs = clock.elapsedMs();
     const drawing = this.#draw({ ...page, deadline });
     const result = deadline
       .guard(drawing)
       .then((answer) => {
         const elapsedMs = clock.elapsedMs() - calledMs;
-        return requireRenderedPage(answer, elapsedMs, { param, late: () => deadline.deadlineError() });
+        return requireRenderedPage(answer, elapsedMs, {
+          param,
+          createDeadlineError: () => deadline.deadlineError(),
+        });
       })
       .catch(rethrowAsApiError)
       .finally(() => deadline.end());

@@ -39,8 +39,8 @@ function openPool({ isSpareWarm = true, fairDrawingMs = undefined as number | un
     work: WorkClass = 'call',
   ) => {
     workerTime.recordArrival(accountId);
-    const late = () => new ApiError('provider_unavailable', 'The deadline has passed.');
-    const deadline = new CallDeadline({ deadlineMs: 1e12, client: client.signal, clock, late });
+    const createWaitError = () => new ApiError('provider_unavailable', 'The deadline has passed.');
+    const deadline = new CallDeadline({ deadlineMs: 1e12, client: client.signal, clock, createWaitError });
     try {
       const drawn = await pool.draw({ html, width: 1, height: 1, accountId, assets: {}, work, deadline });
       return drawn === 'withdrawn' ? drawn : 'answered';

@@ -199,7 +199,12 @@ export class UploadIntake {
   ): Promise<ExaminedImage> => {
     using ends = new DisposableStack();
     const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
-    const deadline = new CallDeadline({ deadlineMs, client, clock: systemClock, late: uploadsBusyError });
+    const deadline = new CallDeadline({
+      deadlineMs,
+      client,
+      clock: systemClock,
+      createWaitError: uploadsBusyError,
+    });
     ends.defer(() => deadline.end());
     const { signal } = deadline;
     const { release } = await this.#queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
