@@ -224,14 +224,9 @@ export class ImageWorkers {
     start: (call: C, begun: BegunCall) => Promise<StartedCall<T>>,
   ): RunningCall<T> {
     const { deadlineMs, work, signal: client, waitSignal } = call;
-    const createWaitError = () => deadlineExceededError(this.#pools.retryAfterSeconds());
     const deadline = new CallDeadline({
-      deadlineMs,
-      work,
-      client,
-      waitSignal,
-      clock: this.#clock,
-      createWaitError,
+      ...{ deadlineMs, work, client, waitSignal, clock: this.#clock },
+      createWaitError: () => deadlineExceededError(this.#pools.retryAfterSeconds()),
     });
     const pictures = new CallPictures(call, deadline, this.#rasterizer);
     const started = start(call, { call, deadline, pictures });

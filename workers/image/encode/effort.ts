@@ -96,7 +96,7 @@ export const AVIF_DRAWING_EFFORT = { effort: 3, maxPx: 1_000_000 };
 /**
  * Limits of the effort for large pictures, so that they finish in time. Lossless encoding takes three times as long.
  */
-const AVIF_EFFORT_LIMITS = {
+const MAX_AVIF_EFFORTS_BY_SIZE = {
   lossy: [
     { overPx: 24_000_000, top: 1 },
     { overPx: 16_000_000, top: 2 },
@@ -118,7 +118,7 @@ export function avifEncoderEffort(
   lossless: boolean,
   { width, height }: Size,
 ): number {
-  const steps = AVIF_EFFORT_LIMITS[lossless ? 'lossless' : 'lossy'];
+  const steps = MAX_AVIF_EFFORTS_BY_SIZE[lossless ? 'lossless' : 'lossy'];
   const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? MAX_AVIF_EFFORT;
   return scaleEffort(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : DEFAULT_EFFORT.avif), top);
 }

@@ -99,7 +99,7 @@ const DRAWING_LEVELS: ReadonlyArray<readonly [levels: number | undefined, typica
 ];
 
 /** The setting that makes the smallest file of an animated drawing. */
-export const SMALLEST_DRAWING_SETTING: EncoderSetting = { lossless: true, levels: 16 };
+export const COARSEST_DRAWING_SETTING: EncoderSetting = { lossless: true, levels: 16 };
 
 /**
  * The settings of an animated drawing.

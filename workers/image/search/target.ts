@@ -11,13 +11,13 @@ import { type SearchAttempts, type SettingLadder, type TriedFile, trySettings } 
 import type { SearchedPicture, WrittenFile } from './encodings.ts';
 import { fittingShareOfFrames, SAFE_SIZE_SHARE } from './fewer-frames.ts';
 import {
+  COARSEST_DRAWING_SETTING,
   type CommonEncoderSettings,
   type EncoderSetting,
   encoderSettingsFor,
   type FormatWithCurves,
   isPoorSetting,
   type SearchedQuantity,
-  SMALLEST_DRAWING_SETTING,
   typicalQuantityAt,
 } from './settings.ts';
 import { assertByteLimitReachable } from './smallest-file.ts';
@@ -110,7 +110,7 @@ async function searchWithinBytes(maxBytes: number, search: TargetSearch): Promis
     ...{ reached, ...tried },
     acceptable: [
       settings.find((one) => !isPoorSetting(one)) ?? {},
-      ...(tried.isDrawing ? [SMALLEST_DRAWING_SETTING] : []),
+      ...(tried.isDrawing ? [COARSEST_DRAWING_SETTING] : []),
     ],
   });
 }
