@@ -113,7 +113,10 @@ export function welcomeText(
   return `${lines.join('\n')}\n\n`;
 }
 
-/** The example card. It has all fields but the picture, because with only a title it would look broken. */
+/**
+ * The data of the example card. All fields but the picture have a value, because a card with only a title would look
+ * broken.
+ */
 const EXAMPLE_CARD = {
   eyebrow: 'Hello',
   title: 'It works',

@@ -24,7 +24,6 @@ export interface AccountsSlice extends ProductSlice {
   store: AccountsStore;
 }
 
-/** Opens accounts, keys and sessions, and the gate that checks them. */
 export function openAccounts(options: AccountsOptions): AccountsSlice {
   const { coordination, describe, now } = options;
   const store = new AccountsStore(options.documents);

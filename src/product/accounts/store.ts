@@ -47,7 +47,7 @@ export interface SessionDocument {
   hash: string;
   createdAt: string;
   expiresAt: string;
-  /** Whether the token is a sign-in link: it signs in once, and makes no calls. */
+  /** Whether the token belongs to a sign-in link. Such a token signs in once, and no other call accepts it. */
   isLink?: true;
 }
 
@@ -133,7 +133,7 @@ export class AccountsStore {
     return matched === 1;
   }
 
-  /** Marks the first start as finished: its secrets have been shown. */
+  /** Records that the first start is finished, because its secrets were shown. */
   async finish(accountId: string): Promise<void> {
     await this.#accounts.updateOne({ _id: accountId }, { $unset: { unfinished: true } });
   }
@@ -208,7 +208,7 @@ export class AccountsStore {
     return (await this.#sessions.deleteOne({ _id: sessionId, accountId })) === 1;
   }
 
-  /** Sessions and links of an account, including expired ones. */
+  /** The sessions and sign-in links of an account, including expired ones. */
   findSessions(accountId: string): Promise<SessionDocument[]> {
     return this.#sessions.find({ accountId });
   }

@@ -127,7 +127,7 @@ const SWEEP_BATCH_SIZE = 100;
 /** The sweeps that remove expired assets, and what dead processes left. Each may run in several processes at once. */
 function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, uploads, storesOpenedAt } = options;
-  /** If an unfinished upload or deletion began before this instant, its process must have died. */
+  /** The process of an unfinished upload or deletion that began before this instant must have died. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - MAX_UNFINISHED_UPLOAD_MS, storesOpenedAt?.getTime() ?? 0));
 

@@ -7,7 +7,7 @@ import type {
 
 /** The counter of an account's assets, with an entry for each change that is not complete yet. */
 interface QuotaDocument {
-  /** The account. */
+  /** The id of the account. */
   _id: string;
   stored: number;
   /** The assets that are being added or removed. */
@@ -27,12 +27,12 @@ interface JobQuotaMark {
   at: string;
 }
 
-/** The update that creates the document of an account that has none. */
+/** Creates the document of an account that has none. */
 const NEW_QUOTA_UPDATE = { $setOnInsert: { stored: 0, moving: [] } };
 
 /**
- * When an account is deleted, the document may stay. It holds only a number, which becomes 0 as the sweep removes the
- * assets.
+ * The document stays after the deletion of its account: it holds no content, and the sweep reduces its counter as it
+ * removes the assets.
  */
 export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
   name: 'assetPlaces',

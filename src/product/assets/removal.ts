@@ -44,7 +44,7 @@ export class AssetRemoval {
           'Other processes were not notified that an asset is deleted',
         ),
       );
-    // The document stays for now, because a PUT may still be writing the object.
+    // The object is not deleted yet, because a PUT may still be writing it. The sweep finishes the deletion.
     const mayBeWritten = hidden.status === 'PENDING' && hidden.objectKey !== null;
     if (!mayBeWritten) await this.#tryFinish(hidden);
     return true;

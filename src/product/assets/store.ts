@@ -43,7 +43,10 @@ const NEWEST_FIRST = sortBy('-_id');
 const IN_ITEM_ORDER = sortBy('itemIndex', '_id');
 const OLDEST_FIRST = sortBy('_id');
 const IDS_PER_READ = 1_000;
-/** The number of hashes in one read. It is small, because a document may have 128 KB of tags before its hash. */
+/**
+ * The number of documents in one read of hashes. It is small, because the store may have to read up to 128 KB of tags
+ * in each document.
+ */
 const HASHES_PER_READ = 200;
 
 /** Which images to select. The times are ISO instants, and both ends are inclusive. */

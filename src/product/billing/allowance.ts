@@ -172,7 +172,10 @@ export class RunAllowance {
   }
 }
 
-/** Whether the account can now pay for a run. It is read again after a refusal, because it may have changed. */
+/**
+ * Whether the account can now pay for a run. The caller reads the account again after a refusal, because the balance
+ * may have changed.
+ */
 function canPayForRun(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
   if (account.processing.period < period) return false;
   return (

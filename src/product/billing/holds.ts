@@ -132,8 +132,8 @@ export class JobHolds {
     if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
     const row = await this.#options.movements.findJobRow(accountId, nothing.reference);
     if (row === null) return;
-    // The division into credits and runs may differ from that of the job. This does no harm, because the hold is only
-    // released.
+    // This hold may divide credits and runs differently from the job's own hold. That does not matter, because the hold
+    // is only released.
     const { change: runs = 0, period = '' } = row.runs ?? {};
     const hold = { runs, credits: row.held, period, past: 0, overageCredits: 0 };
     await this.charge(accountId, jobId, hold, { runs: 0, credits: 0 });
@@ -185,10 +185,7 @@ export function creditsHeldBy({ credits, past, overageCredits }: JobHold): numbe
   return credits + past * overageCredits;
 }
 
-/**
- * A movement of a job that changes nothing yet; the caller fills in its changes. Each job makes at most one movement of
- * each type.
- */
+/** A movement of a job without changes, which the caller fills in. Each job makes at most one movement of each type. */
 function emptyMovementOf(jobId: string, type: MovementType): CreditMovement {
   return { reference: `${type}/${jobId}`, type, credits: 0, heldChange: 0, jobId };
 }

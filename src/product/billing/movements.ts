@@ -170,7 +170,7 @@ export class CreditMovements {
       $inc: {
         balance: movement.credits,
         held: movement.heldChange,
-        // The count of another, earlier period is not changed.
+        // If the account is already in another period, its count is not changed.
         'processing.used': runs?.period === account.processing.period ? runs.change : 0,
       },
       $set: { movement: row },

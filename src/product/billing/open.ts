@@ -46,7 +46,6 @@ export interface BillingSlice extends ProductSlice {
   describe: (accountId: string) => Promise<Account>;
 }
 
-/** Opens billing: the credits of accounts, the ledger, and usage. */
 export function openBilling(options: BillingOptions): BillingSlice {
   const { documents, now, log } = options;
   const store = new BillingStore(documents);

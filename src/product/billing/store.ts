@@ -51,7 +51,6 @@ export interface LedgerRow {
  */
 export interface RunReservation {
   id: string;
-  /** `YYYY-MM`: the billing period in which the run was counted. */
   period: string;
   credits: number;
   until: string;

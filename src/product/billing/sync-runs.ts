@@ -24,8 +24,8 @@ const MIN_REPORTED_TRIES = 8;
 /** How often a process tries to write its last batch when it ends. */
 const MAX_FINAL_WRITE_TRIES = 3;
 /**
- * The maximum number of batches that an account document records. All processes together write fewer batches while one
- * of them retries a batch.
+ * The maximum number of batches that an account document records. It exceeds the number of batches that all processes
+ * together write while one of them retries a batch.
  */
 const MAX_RECORDED_BATCHES = 64;
 /**

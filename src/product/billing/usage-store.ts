@@ -55,7 +55,6 @@ export interface UsageBatchId {
 /** The maximum number of concurrent writes of one process. */
 const MAX_CONCURRENT_WRITES = 64;
 
-/** The fields by which counts are grouped. */
 type CountGroupField = 'op' | 'apiKeyId' | 'day';
 
 interface KeyCount {

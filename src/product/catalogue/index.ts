@@ -110,8 +110,8 @@ function findMeantOp({ op }: Readonly<Record<string, unknown>>): Op | undefined 
 }
 
 /**
- * The same context for `parameters` without an op beside them, such as those of variants: the field may belong to any
- * op.
+ * The context for an error about `parameters` without an op beside them, such as those of variants: the field may
+ * belong to any op.
  */
 export const WITHIN_ANY_PARAMETERS: WithinKeyword = {
   field: 'parameters',

@@ -47,8 +47,8 @@ export interface PassFragment {
 interface OpBase<N extends string> {
   op: N;
   /**
-   * How an item of the op is done: by a pass over pixels, by drawing a page, by a model, or by the response of an
-   * endpoint.
+   * What does the work of the op: a pass over pixels, the drawing of a page, a model, or an endpoint that answers
+   * directly.
    */
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
@@ -56,7 +56,7 @@ interface OpBase<N extends string> {
   parameters: TObject;
   /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
-  /** A rule that concerns several parameters. It is checked after each parameter is valid by itself. */
+  /** Finds a violation that concerns several parameters. It is called after each parameter is valid by itself. */
   rule?: (given: GivenParameters) => ParameterViolation | undefined;
   produces: 'image' | 'json';
   requiresAssets: boolean;
@@ -94,7 +94,7 @@ export interface RenderOp<N extends string = string> extends OpBase<N> {
   example: GivenParameters;
 }
 
-/** An op that has its own synchronous endpoint and cannot run in a job. */
+/** An op with its own synchronous endpoint, which cannot run in a job. */
 export interface SyncOp<N extends string = string> extends OpBase<N> {
   runs: 'answer';
   kind: 'sync';

@@ -30,7 +30,6 @@ type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
   example: RequestedArguments<P> & SharedParameters<P>;
-  /** A rule that concerns several parameters. */
   rule?(given: RequestedArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
 }
 
@@ -133,7 +132,7 @@ function sharedParametersOf(own: TProperties): TProperties {
 
 /**
  * Defines an op that is one operation of the registry. The op takes the operation's parameters, and by default also its
- * description and its rule.
+ * description and its `rule`.
  */
 export function defineImageOp<const N extends string, O extends StepName>(
   operation: O,

@@ -49,8 +49,8 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('content-security-policy', CONTENT_POLICY).header('referrer-policy', 'no-referrer');
-    // The header Cross-Origin-Opener-Policy separates the console from a page that opened it. When the address was
-    // typed, there is no such page, and the header would only make the browser start another process.
+    // The header Cross-Origin-Opener-Policy separates the console from a page that opened it. When the user typed the
+    // address, there is no such page, and the header would only make the browser start another process.
     varyBy(reply, 'sec-fetch-site');
     if (request.headers['sec-fetch-site'] !== 'none')
       reply.header('cross-origin-opener-policy', 'same-origin');

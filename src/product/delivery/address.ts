@@ -29,7 +29,7 @@ export type AddressWork =
 export interface DeliveryAddress {
   keyId: string;
   signature: string;
-  /** The text that is signed. */
+  /** The text that the signature covers. */
   message: string;
   /** When the address expires, in epoch seconds; null if it never does. */
   expiresAt: number | null;
@@ -81,7 +81,7 @@ export function parseDeliveryAddress(url: string): DeliveryAddress | null {
 }
 
 /**
- * The text that is signed.
+ * The text that the signature covers.
  * @param end the expiry, exactly as the address contains it.
  */
 export function signedMessageOf(path: string, end: string | number | null): string {
@@ -164,7 +164,7 @@ function splitOnce(text: string, separator: string): string[] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-/** The number of characters of a signature: 192 bits of the HMAC in base64url. */
+/** The length of a signature: 192 bits of the HMAC in base64url. */
 const SIGNATURE_CHARACTERS = 32;
 
 /**

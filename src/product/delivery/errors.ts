@@ -20,8 +20,8 @@ export function noSuchPictureError(): ApiError {
 }
 
 /**
- * Adds caching headers to an error that the next request would get as well. Caches may then store the error for some
- * seconds. Other errors are returned unchanged.
+ * Adds caching headers to an error that the next request would get as well, so that caches store it for some seconds.
+ * Other errors are returned unchanged.
  */
 export function withDeliveryCaching(refusal: ApiError): ApiError {
   const isLasting = refusal.status !== 402 && refusal.status < 429;

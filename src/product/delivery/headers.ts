@@ -13,8 +13,8 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 type PictureHeaders = Readonly<Record<string, string>>;
 
 /**
- * The headers that were last built for a requested picture. They are reused until its ETag changes. Without a picture,
- * the ETag is null.
+ * The headers that were last built for a requested picture, and the ETag of the picture at that time; null if they were
+ * built without the picture. They are reused until the ETag changes.
  */
 const cachedHeaders = new WeakMap<RequestedPicture, { etag: string | null; headers: PictureHeaders }>();
 

@@ -44,8 +44,9 @@ interface EndedWorkMessage {
 
 /**
  * Leases for work that several processes may want at the same time, so that only one of them does it. When the holder
- * of a lease ends, it wakes the waiting processes, and informs them if the work failed. Within one process, the caller
- * must prevent concurrent calls for the same work. If a message or a lease is lost, the work is done late or twice.
+ * of a lease ends its work, it wakes the waiting processes, and informs them if the work failed. Within one process,
+ * the caller must prevent concurrent calls for the same work. If a message or a lease is lost, the work is done late or
+ * twice.
  */
 export class Leases {
   readonly #options: LeasesOptions;

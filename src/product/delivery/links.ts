@@ -116,7 +116,7 @@ export class SignedLinks {
     return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: saved }) };
   }
 
-  /** The source in the form that the address contains. For an asset, the result also contains its file. */
+  /** The source, both as the address contains it (`named`) and, for an asset, as its file. */
   async #findSource(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
     const names = { assetId: `${where}assetId`, url: `${where}url` };
     const source = parseImageSource({ assetId, url }, names);

@@ -7,16 +7,15 @@ import { createExpiringCache } from '../../platform/values/expiring-cache.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 
-/** How many bytes of pictures a process keeps in memory, and the size of the largest picture that it keeps. */
 const MAX_PICTURES_IN_MEMORY_BYTES = 32 * MEGABYTE_BYTES;
 const MAX_PICTURE_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
 /**
- * How long the source of a cached picture is not tried again after a failure. In this time, the cached picture is
- * served without waiting for the source.
+ * How long the source of a cached picture is not read again after a failure, in milliseconds. In this time, the cached
+ * picture is served at once.
  */
 const SOURCE_RETRY_MS = 10_000;
 const MAX_FAILING_PICTURES = 10_000;
-/** How many of the latest cache reads are remembered. A picture that is read twice among them is put into memory. */
+/** The number of latest cache reads among which a second read of a picture puts it into memory. */
 const MAX_RECENT_READS = 500;
 
 /** A finished picture: its bytes, its content type, its size in pixels, and its ETag. */

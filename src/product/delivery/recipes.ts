@@ -92,8 +92,9 @@ export class PictureRecipes {
   }
 
   /**
-   * Whether the work of a cached address is still the same. Ops never change. For a preset, the version's tag must be
-   * the same as in a read of the last half second, because another preset may have got the name of a deleted one.
+   * Whether the work of a cached address is still the same. Ops never change. For a preset, the tag of its version must
+   * equal the tag that was read within the last half second, because another preset may have taken the name of a
+   * deleted one.
    */
   isUnchanged(accountId: string, work: AddressWork, tag: string | null): boolean {
     return work.kind === 'ops' || this.#presetRecipes.get(cacheKeyOf(accountId, work))?.recipe?.tag === tag;

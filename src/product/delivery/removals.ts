@@ -26,7 +26,7 @@ interface RemovalsOptions {
 
 /**
  * Deletes the cached pictures of deleted accounts, assets and preset versions. Each deletion is announced to every
- * process. A sweep removes what is left over, because a message was lost or no process of the host was running.
+ * process. A sweep deletes the pictures that are left because a message was lost or no process of the host was running.
  */
 export class CachedPictureRemovals {
   readonly #options: RemovalsOptions;

@@ -80,7 +80,7 @@ export class AddressResolver {
     const { extension } = address;
     const format = extension === 'auto' || extension === null ? undefined : formatOfExtension(extension);
     const fixed = extension === 'auto' ? null : recipes.compilePass(recipe, { width, format });
-    // Only an `auto` address makes the picture depend on what the client accepts.
+    // Only the picture of an `auto` address depends on what the client accepts.
     const identity = [
       this.#options.engine,
       fixed ?? [recipe.steps, width, acceptedModernFormats(accept)],

@@ -158,8 +158,8 @@ class DeliveryCalls {
   }
 
   /**
-   * Sends the fallback that the preset declares, marked so that caches do not store it. Returns null if there is no
-   * fallback or it is unreachable as well.
+   * Sends the fallback that the preset declares. Its headers prevent caches from storing it. Returns null if there is
+   * no fallback, or if its source is unreachable as well.
    */
   async #sendFallback(
     request: FastifyRequest,
@@ -199,7 +199,7 @@ class DeliveryCalls {
 
   /**
    * Sends the response.
-   * @param picture null if the ETag is enough: the client has the picture already, or asks only for its headers.
+   * @param picture null if the ETag is enough: the client already has the picture, or the request is a HEAD.
    */
   #send(
     { headers }: FastifyRequest,

@@ -25,7 +25,7 @@ const KEY_ID_PATTERN = /^sgk_[0-9A-Za-z]{24}$/;
  */
 const NO_ACCOUNT_ID = 'acc_none';
 
-/** Who signed an address: the key, its account, and the account's plan. */
+/** The account that signed an address, with the key and the plan. */
 export interface SigningAccount {
   keyId: string;
   accountId: string;
@@ -54,8 +54,8 @@ interface SignersOptions {
 export class SigningKeyCache {
   readonly #options: SignersOptions;
   /**
-   * The last result of reading each key, however old. It shows whether the key id exists: a blocked client may still
-   * use addresses of existing keys.
+   * The last result of reading each key, however old. It shows whether a key id exists: even a blocked client may use
+   * addresses of existing keys.
    */
   readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_CACHED_KEYS });
   readonly #unknownKeys: LRUCache<string, true>;

@@ -1,6 +1,6 @@
 /**
- * The job events that the service announces. `webhook.test` is not among them: it is sent directly to one endpoint and
- * never enters the outbox.
+ * The job events that the service announces. `webhook.test` is not among them, because it is sent directly to one
+ * endpoint and never enters the outbox.
  */
 export const JOB_EVENT_TYPES = ['job.completed', 'job.failed'] as const;
 const ITEM_EVENT_TYPES = ['job.item.completed', 'job.item.failed'] as const;

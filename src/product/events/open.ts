@@ -26,7 +26,7 @@ export interface OutboxDocument extends Omit<OutboxEvent, 'id' | 'data'> {
   body: string;
 }
 
-/** The fields of a webhook endpoint that this module reads. The document belongs to the webhooks slice. */
+/** The fields of a webhook endpoint that this module reads. Only the webhooks slice writes the document. */
 interface Subscription {
   _id: string;
   accountId: string;

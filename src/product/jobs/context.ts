@@ -31,17 +31,16 @@ export interface JobsContext
   assets: JobAssets;
   holds: JobHolds;
   events: Pick<EventOutbox, 'isWanted' | 'write'>;
-  /** Returns the limits of a plan. */
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   countAssets: (accountId: string) => Promise<number>;
   topUpUrl: () => string;
-  /** The limit of the stored job requests of one account, in bytes. */
+  /** The maximum size of all job requests that are stored for one account, in bytes. */
   maxKeptBytes: number;
   /** Identifies this process among all processes that share the stores. */
   owner: string;
   /** How many items of each kind of work this process can work on at the same time. */
   concurrency: Record<WorkKind, () => number>;
-  /** The maximum number of items of each kind that this process may claim: the setting JOB_ITEMS. */
+  /** The maximum number of items of each kind that this process may hold claims on: the setting JOB_ITEMS. */
   maxClaimedItems: () => number;
   /** Called when a job has ended in any process. The document is passed only if the job ended in this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;

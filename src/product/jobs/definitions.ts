@@ -52,7 +52,7 @@ export interface PricedVariant {
   credits: number[];
 }
 
-/** The runs that one item uses of the allowance: one per pass, or one for a render. */
+/** The number of runs that one item counts against the allowance: one per pass, or one for a render. */
 export function runsPerItem({ segments }: Pick<PricedVariant, 'segments'>): number {
   if (segments.length === 0) return 1;
   return segments.filter(({ runs }) => runs === 'pass').length;
@@ -66,7 +66,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'seg
   return distinctValues(models.filter(isSandboxModel));
 }
 
-/** One warning for each sandbox model of these variants, because a sandbox model invents its results. */
+/** One warning for each sandbox model that the variants use, because a sandbox model invents its results. */
 export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): CallWarning[] {
   return warningsNamed('sandbox_model', sandboxModelsOf(variants));
 }
@@ -77,10 +77,10 @@ export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'
 
 type StoredParameters = Record<string, unknown>;
 
-/** Parameters, stored as their difference from a base: other parameters that are stored already. */
+/** The difference between a set of parameters and its base, which is another set in the same document. */
 interface ParameterDelta {
   set: StoredParameters;
-  /** The names of parameters of the base that are left out here; absent if none is. */
+  /** The names of the base's parameters that the set lacks; absent if it has all of them. */
   without?: string[];
 }
 
@@ -109,10 +109,7 @@ interface StoredVariant extends Omit<PricedVariant, 'parameters' | 'segments'> {
 }
 
 interface StoredDefinition extends Omit<JobDefinition, 'variants'> {
-  /**
-   * Marks a definition whose parameters are stored as differences. Earlier releases stored definitions in full, without
-   * this field.
-   */
+  /** Distinguishes this form from that of earlier releases, which stored definitions in full and without this field. */
   form: 'differences';
   variants: StoredVariant[];
 }
@@ -195,7 +192,10 @@ function applyParameterDelta(
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }
 
-/** The stored definition of a job. It is JSON text, because a store may not accept the keys that callers choose. */
+/**
+ * The stored definition of a job. It is JSON text, because a store may not accept keys that callers choose as field
+ * names.
+ */
 interface DefinitionDocument {
   _id: string;
   accountId: string;
@@ -208,10 +208,10 @@ export const JOB_DEFINITIONS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The size of the cache of definitions, in characters of their text. */
+/** The size of the cache of definitions, in characters of their JSON text. */
 const MAX_CACHED_CHARACTERS = 16 * MEGABYTE_BYTES;
 
-/** The definitions of jobs. Those of the latest jobs are cached. */
+/** The store of job definitions, with an LRU cache. */
 export class JobDefinitions {
   readonly #definitions: DocumentCollection<DefinitionDocument>;
   readonly #cached = new LRUCache<string, JobDefinition>({ maxSize: MAX_CACHED_CHARACTERS });

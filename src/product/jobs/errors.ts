@@ -7,7 +7,7 @@ import type { FieldHint } from '../../platform/http/errors/violations.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { JobDocument, JobStatus } from './job.ts';
 
-/** How often a job can be resumed, not counting the first attempt. */
+/** The maximum number of attempts of a job after the first one. */
 export const MAX_RESUMES = 5;
 
 /**
@@ -69,8 +69,8 @@ export function notLatestAttemptError(): ApiError {
 }
 
 /**
- * The error for resuming an attempt that another call is resuming. That call may still fail, or its process may have
- * died.
+ * The error for resuming an attempt that another call is already resuming. The other call may still fail, or its
+ * process may have died.
  */
 export function jobBeingResumedError(): ApiError {
   const message = 'Another call is resuming this attempt: make the same call again after a moment.';

@@ -7,7 +7,10 @@ import type { PresetsSlice } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
-/** Matches epoch seconds from 2001 to 2286. As milliseconds they would be instants of January to April 1970. */
+/**
+ * Matches epoch seconds from 2001 to 2286. They are refused, because they were probably meant as such: as epoch
+ * milliseconds, they would be instants of early 1970.
+ */
 const EPOCH_SECONDS_PATTERN = /^\d{10}$/;
 const EPOCH_MS_PATTERN = /^-?\d{1,15}$/;
 const LAST_MS_OF_DAY = DAY_MS - 1;
@@ -68,7 +71,7 @@ async function findPresetFilter(accountId: string, reference: string, presets: P
 
 /**
  * Parses one end of the range.
- * @param intoDayMs for a date without a time, the time of day in milliseconds.
+ * @param intoDayMs the time of day in milliseconds that a date without a time stands for.
  */
 function parseBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
   if (sent === undefined) return undefined;

@@ -51,11 +51,11 @@ export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
 
 const IDS_PER_CALL = 500;
 /**
- * How many items are read for each item to claim. The surplus is needed when other processes claim some of them at the
- * same time.
+ * How many items are read for each item to claim. The surplus replaces items that other processes claim at the same
+ * time.
  */
 const CANDIDATES_PER_CLAIM = 4;
-/** The lease end that lets other processes take a claim at once. It lies in the past on every clock. */
+/** A lease end that lies in the past on every clock, so that other processes can take over the claim at once. */
 const EXPIRED_LEASE_END = new Date(0).toISOString();
 /** The operand of $unset that removes the claim fields of an item. */
 const UNSET_CLAIM_FIELDS = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
@@ -178,7 +178,7 @@ export class ItemsStore {
     return { owner, claim, leaseUntil, startedAt: now.toISOString() };
   }
 
-  /** Makes a new item that is claimed already, for an owner that begins its work at once. */
+  /** A new item that is stored together with its first claim, for an owner that begins the work at once. */
   withNewClaim(item: ItemDocument, owner: string, leaseMs: number): ClaimedItem {
     return {
       ...item,
@@ -293,7 +293,8 @@ export class ItemsStore {
 
   /**
    * Changes an item, if the claim is still valid.
-   * @param expectedFields how the item looks after the update, to recognize an update that has already succeeded.
+   * @param expectedFields fields of the item after the update. They show whether an earlier attempt of the update
+   * succeeded.
    * @returns false when the claim was lost.
    */
   async #updateClaimed(item: ClaimKey, update: DocumentUpdate, expectedFields: DocumentFilter) {

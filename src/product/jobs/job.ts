@@ -24,8 +24,8 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number];
 export const MAX_RUNNING_JOBS_PER_TYPE = 2;
 
 /**
- * A job, without the parts that are stored elsewhere: its definition, which never changes, and the outcomes of its
- * items. The phase decides which of the fields a job has; transitions.ts defines how the phase changes.
+ * A job without its definition, which never changes, and without the outcomes of its items; both are stored in other
+ * collections. The phase decides which of the fields a job has; transitions.ts defines how the phase changes.
  */
 export type JobDocument = UnfinishedJob | EndedJob;
 
@@ -125,7 +125,7 @@ export interface EndedJob extends JobFields, Pick<ItemOutcome, 'errorCode' | 'er
   /** The id of the event that announces the end of the job; null when no endpoint subscribes to it. */
   endEventId: string | null;
   completedAt: string;
-  /** The token of the attempt that returns unused quota. Absent until the return begins. */
+  /** Identifies the one attempt to return unused quota that counts. Absent until the first attempt. */
   releaseToken?: string;
 }
 
@@ -134,7 +134,7 @@ export type JobInPhase<Phase extends JobDocument['phase']> = Phase extends Ended
   ? EndedJob
   : UnfinishedJob;
 
-/** A batch of outcomes, counted by one update of the job. */
+/** A batch of outcomes that one update of the job counted. */
 export interface SettledBatch {
   id: string;
   /** The number of items that had settled before this batch. The batch continues the numbering from there. */
@@ -231,7 +231,7 @@ export interface ItemOutcome {
   failedStep?: number;
   durationMs: number;
   completedAt: string;
-  /** The runs that the item adds to the charge of its job. */
+  /** The number of runs that the job is charged for the item. */
   runs: number;
   credits: number;
 }

@@ -67,7 +67,8 @@ export class JobLifecycle {
         .pollJobs()
         .catch((error: unknown) => context.log.warn({ err: error }, 'The running jobs were not polled'));
     };
-    // The first poll comes after the subscription, so that no job is missed: it finds those announced before.
+    // The first poll comes after the subscription. It finds the jobs that were announced before the subscription, so
+    // that none is missed.
     poll();
     lifecycle.#polling = setInterval(poll, JOB_POLL_INTERVAL_MS);
     lifecycle.#polling.unref();

@@ -11,7 +11,7 @@ export interface PassSegment
   index: number;
   /** The indexes of the segment's steps in the list that was sent. */
   stepIndexes: number[];
-  /** What the pass does, in the form in which the API shows a job. */
+  /** The steps of the pass, in the form in which the API shows a job. */
   pipeline: CompiledPass['pass']['steps'];
   produces: 'image' | 'json';
 }

@@ -24,7 +24,7 @@ interface ReaderOptions {
   outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
 }
 
-/** The field of the job document for each way to group usage. */
+/** The field of the job document for each grouping of usage. */
 const USAGE_GROUP_FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /**
@@ -86,14 +86,15 @@ export class JobReader {
     const definition = await this.#context.definitions.find(job._id);
     const items = await this.#firstItems(job, view.maxItems, definition, onLong);
     const data = jobDataOf(job, definition, items);
-    // The rows of a render, which may have megabytes, are parsed in one turn of the event loop and written in the next.
+    // The rows of a render may have megabytes. They were parsed above, and are serialized in another turn of the event
+    // loop, so that other calls are served in between.
     await nextTurn();
     return selectJobFields(data, view);
   }
 
   /**
-   * The first items of a job. Those with a row or an output of their own may be long. They are read in parts, because a
-   * message that brings many of them would occupy the event loop.
+   * The first items of a job. Items with a row or an output may be long. They are read in parts, because one large
+   * message from the store would block the event loop.
    */
   async #firstItems(
     { _id: jobId, accountId }: JobDocument,
@@ -147,7 +148,7 @@ export class JobReader {
     }));
   };
 
-  /** How often presets ran in jobs, and when they last did. */
+  /** How often presets ran in jobs, and when each last did. */
   readonly presetUsage: ReadPresetUsage = async (accountId, presetIds) => {
     const { jobs } = this.#context;
     const rows = await jobs.countRuns(accountId, presetIds);

@@ -96,7 +96,7 @@ export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: J
   const isSettled = item.queue === undefined || (item.queue === 'decided' && isCounted);
   const outcome = isSettled ? item.outcome : undefined;
   const variant = variants[item.variant]?.name;
-  // In a chain, an item shows the segment that it has reached: the failed one, the next one, or the last one.
+  // An item of a chain shows one segment: the failed one, the next one, or the last one.
   const next = progress?.segment ?? 0;
   const last = (variants[0]?.segments.length ?? 1) - 1;
   const isUndone = outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED';
@@ -145,7 +145,7 @@ export function parseJobView(
   { fields, items = MAX_ITEMS_IN_JOB_RESPONSE }: JobViewQuery,
   allowed: readonly string[] = Object.keys(Job.properties),
 ): JobView {
-  // When an idempotent call is replayed, the query is not validated yet, so numbers are still text.
+  // For the replay of an idempotent call, the query is not validated yet, so numbers are still text.
   const maxItems = Number(items);
   if (fields === undefined) return { fields, maxItems };
   const names = new Set(fields.split(',').map((name) => name.trim()));

@@ -117,11 +117,11 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
 
 const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_PER_READ = 1_000;
-/** The maximum number of files in all cached archives together. They take about 15 MB. */
+/** The maximum number of files in all cached archives together. Their entries take about 15 MB of memory. */
 const MAX_CACHED_FILES = 30_000;
 /**
- * How long an archive is cached, in milliseconds. The time is short, because an archive contains the names of source
- * assets, which may be deleted.
+ * The TTL of a cached archive, in milliseconds. It is short, because an archive contains the names of source assets,
+ * which may be deleted.
  */
 const ARCHIVE_CACHE_MS = 60_000;
 const EXTENSIONS_UNLIKE_FORMAT: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
@@ -183,7 +183,7 @@ export class JobResults {
    */
   async checkHasPicture(job: JobDocument): Promise<void> {
     if (!hasEnded(job)) return;
-    // Either all items of a job make pictures, or none do, so that reading one item is enough.
+    // Either all items of a job make pictures, or none do, so that one item is enough to find out.
     const [first] = await this.#context.items.findFirst(job._id, 1, 'COMPLETED');
     if (first?.outcome?.resultAssetId === undefined) throw noResultsError();
   }

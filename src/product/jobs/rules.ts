@@ -48,16 +48,20 @@ export class ItemStoppedError extends Error {
 
 /** How many times an item is tried if its failures are retryable. */
 const MAX_TRIES = 3;
-/** How many claims of an item may end because their process died. After that, the item is assumed to be the cause. */
+/**
+ * How many claims of an item may end because their process died. After that, the item is assumed to have killed the
+ * processes.
+ */
 const MAX_DEATHS = 2;
 /**
- * The same limit for claims whose lease expired although no process was seen to end. It is higher, because an item
- * rarely stops a whole host.
+ * How many claims of an item may expire without a process that was seen to end. The limit is higher than MAX_DEATHS,
+ * because an item rarely stops a whole host.
  */
 const MAX_LAPSES = 5;
 const FIRST_RETRY_PAUSE_MS = 1_000;
 /**
- * How many threads or browsers may be lost while they work on an item. After that, the item is assumed to be the cause.
+ * How many threads or browsers may be lost while they work on an item. After that, the item is assumed to have crashed
+ * them.
  */
 const MAX_LOST_WORKERS = 3;
 /** The pause of an item after a store outage, in milliseconds. It grows with each outage. */
@@ -116,19 +120,19 @@ export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number):
 }
 
 /**
- * Milliseconds until an item is retried after a store outage. Such a pause does not count as a try, and may be repeated
- * without limit.
+ * The pause before an item is retried after a store outage, in milliseconds. Such a retry does not count as a try, and
+ * may be repeated without limit.
  */
 export function storeOutageDelayMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(OUTAGE_PAUSE_MS.first * 2 ** waits, OUTAGE_PAUSE_MS.longest);
 }
 
-/** The counter that a lost claim increases: `deaths` if its process was seen to end, or else `lapses`. */
+/** The counter that increases when a claim is lost: `deaths` if its process was seen to end, or else `lapses`. */
 export function claimLossCounterOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
-/** Whether an item with an expired lease has now lost so many claims that it is assumed to be the cause. */
+/** Whether an item with an expired lease has now lost so many claims that it is assumed to crash its processes. */
 export function isPoisonItem(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
   if (claimLossCounterOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
@@ -181,7 +185,7 @@ export function itemTimesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now:
  */
 const MIN_BATCH_ITEMS = 20;
 
-/** Whether a job is so large that calls and smaller jobs go first. */
+/** Whether a job is so large that calls and smaller jobs have priority over it. */
 export function isBatchJob({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
   return totalItems >= MIN_BATCH_ITEMS;
 }

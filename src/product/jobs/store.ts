@@ -54,7 +54,7 @@ const JOB_INDEXES: readonly IndexSpec[] = [
   },
 ];
 
-/** The age at which the sweep undoes a hidden job. By then, the process that submitted it must have died. */
+/** The age at which the sweep undoes a hidden job. No submit takes that long, so its process must have died. */
 export const MAX_SUBMIT_MS = 5 * 60_000;
 /** How long the last writes of a process may still take to reach the store after its death. */
 const LAST_WRITES_MS = 5_000;
@@ -296,7 +296,7 @@ export class JobsStore {
   }
 
   /**
-   * Makes the unfinished submits of an ended process look old, so that the next sweep undoes them.
+   * Makes the unfinished submits of an ended process old enough for the next sweep to undo them.
    * @param submitter the name of the process. Absent: the unfinished submits of all processes.
    */
   async endSubmits(submitter?: string): Promise<void> {

@@ -61,7 +61,7 @@ export const JOB_TRANSITIONS = {
   expire: { from: { phase: 'done' }, to: { phase: 'leaving', shown: 0 } },
 } as const satisfies Record<string, JobTransition>;
 
-/** The transitions of an item. Once its status is final, an item has no `queue`. */
+/** The transitions of an item. An item with a final status has no `queue`. */
 export const ITEM_TRANSITIONS = {
   claim: { from: { queue: 'ready' }, to: { queue: 'claimed', status: 'PROCESSING' } },
   giveBack: { from: { queue: 'claimed' }, to: { queue: 'ready', status: 'PENDING' } },

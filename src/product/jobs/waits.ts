@@ -41,7 +41,7 @@ export class JobEndWaiters {
     max: MAX_RECENTLY_ENDED,
     ttl: JOB_POLL_INTERVAL_MS,
   });
-  /** The functions that end the open waits, by account. */
+  /** The functions that end the running waits, by account. */
   readonly #waiting = new FairQueue<() => void>();
 
   constructor(options: WaitsOptions) {

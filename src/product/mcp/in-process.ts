@@ -13,7 +13,7 @@ const IN_PROCESS_URL = 'http://localhost';
 
 /**
  * Sends the API calls of tools to the routes of this process, with the credential, the address and the request id of
- * the tool's caller. Each of them is therefore limited, charged, logged and refused as if the caller had sent it.
+ * the tool's caller. The service therefore limits, charges, logs and refuses them as if the caller had sent them.
  */
 export class InProcessCalls {
   readonly #app: FastifyInstance;

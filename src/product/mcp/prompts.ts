@@ -7,8 +7,8 @@ import {
 import { likelyNames } from '../../platform/ids/nearest.ts';
 
 /**
- * The instructions for the model that all tools share. They have at most 300 tokens, because every conversation begins
- * with them. The descriptions of the tools do not repeat them.
+ * The instructions for the model that all tools share. They have at most 300 tokens, because every conversation
+ * contains them. The descriptions of the tools do not repeat them.
  */
 export const MCP_INSTRUCTIONS = `Darkroom edits, measures and makes pictures. Bytes never pass through you: send no base64.
 

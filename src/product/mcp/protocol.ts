@@ -40,7 +40,8 @@ type ToolError = Omit<DarkroomErrorInit, 'status' | 'cause'>;
 
 const toolsByName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 /**
- * How long clients may cache lists and pages. These are the same for all callers, and change only with a new release.
+ * How long clients may cache lists and pages. Lists and pages are the same for all callers, and change only with a
+ * release.
  */
 const CACHE_HINT = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
@@ -88,8 +89,7 @@ export function createToolServer(host: ToolHost): Server {
 }
 
 /**
- * Answers one message that arrived over HTTP. There are no sessions: each message is complete in itself, and any
- * process can answer it.
+ * Answers one message that arrived over HTTP. There are no sessions: any process can answer any message.
  * @param request the request without its body.
  * @param message the parsed body. Undefined if its Content-Type is not JSON; the response then says so.
  */
@@ -105,8 +105,8 @@ export async function answerMessage(request: Request, message: unknown, host: To
 }
 
 /**
- * The response to arguments that are not an object, with the change that corrects them. The SDK would refuse them by
- * the words of its validator.
+ * The response to arguments that are not an object, with the change that corrects them. Without it, the SDK would
+ * refuse the message with a text of its own.
  */
 function invalidArgumentsResponse({ id, method, params }: Record<string, unknown>): Response | undefined {
   const sent = isJsonObject(params) ? params.arguments : undefined;

@@ -6,7 +6,7 @@ import { likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { OP_NAMES } from '../catalogue/index.ts';
 import { GUIDE_PAGES } from '../reference/guides/index.ts';
 
-/** The URI scheme of documentation pages. When a person requests a page, the MCP host passes it to the model. */
+/** The URI scheme of documentation pages. When the user requests a page, the MCP host passes it to the model. */
 const URI_PREFIX = 'darkroom://';
 const mimeType = 'text/markdown';
 const PAGE_URI_PATTERN = /^darkroom:\/\/(\/docs\/(?:(?:guides|ops)\/)?[a-z_-]+\.md)$/;

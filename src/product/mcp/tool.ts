@@ -5,8 +5,8 @@ import { createValidator } from '../../platform/http/errors/validation.ts';
 import type { InputSource } from './inputs.ts';
 
 /**
- * The schema of an object with any fields. It is as short as possible, because every conversation begins with the
- * schemas of all tools.
+ * The schema of an object with any fields. It is as short as possible, because every conversation contains the schemas
+ * of all tools.
  */
 export const AnyObjectSchema = Type.Unsafe<object>({ type: 'object' });
 

@@ -86,7 +86,6 @@ const ModelsFileSchema = exactObjectSchema({
   models: Type.Array(Model, { minItems: 1 }),
 });
 
-/** The models on which AI ops can run, and the markup on their prices. */
 export type ModelsFile = Static<typeof ModelsFileSchema>;
 
 /**

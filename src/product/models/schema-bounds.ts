@@ -7,7 +7,7 @@ const MAX_SCHEMA_LEVELS = 10;
 /** The maximum number of subschemas. A thousand of them compile in half a second. */
 const MAX_SUBSCHEMAS = 1_000;
 /**
- * The maximum length of all regular expressions together. A repeated part counts as often as it may be repeated.
+ * The maximum length of all regular expressions together. A repeated part counts as many times as it may repeat.
  * Expressions of this length compile in a quarter of a second.
  */
 const MAX_EXPRESSIONS_CHARACTERS = 20_000;
@@ -48,7 +48,7 @@ function regularExpressionsOf({ pattern, patternProperties }: JsonSchema): strin
   ];
 }
 
-/** The length of a regular expression. A part in nested repeats counts as often as it may be repeated. */
+/** The length of a regular expression. A part in nested repeats counts as many times as it may repeat. */
 function expandedExpressionLength(expression: string): number {
   const repeats = Array.from(expression.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) =>
     Math.max(1, Number(most || least)),
@@ -103,7 +103,7 @@ function hasOutsideReference({ $ref, $dynamicRef }: JsonSchema): boolean {
  */
 const MAX_ANSWER_VALUES = 10_000;
 
-/** The most schemas whose values are counted. If the counting would need more, it stops, and no problem is reported. */
+/** The maximum number of schemas that the count visits. Above it, the count is given up, and no problem is reported. */
 const MAX_VISITED_SCHEMAS = 50_000;
 
 /**

@@ -25,8 +25,8 @@ export interface PresetsSlice extends ProductSlice {
   store: PresetsStore;
   /**
    * The pass of a preset for a synchronous call.
-   * @throws ApiError preset_not_found; invalid_param on preset if the version is malformed, or the preset cannot be one
-   * pass: it runs a model, or reads a second asset.
+   * @throws ApiError preset_not_found; invalid_param on preset if the version is malformed, or if the preset is more
+   * than one pass: it runs a model, or reads a second asset.
    */
   findPass(accountId: string, reference: string, inputs?: object): Promise<PresetPass>;
   /** Finds the preset and the version to which a call refers. The errors are those of `findPreset`. */

@@ -18,7 +18,7 @@ import { currentPresetVersion, type Preset, type PresetContent, type PresetVersi
 import { MAX_PRESET_VERSIONS } from './schema.ts';
 
 /**
- * The kind of stored resource that a preset is: at most 1000 per account, and guarded by its field `revision` against
+ * The limits of presets as a stored resource: at most 1000 per account. The field `revision` guards a preset against
  * concurrent writes.
  */
 export const PRESET_KIND: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };

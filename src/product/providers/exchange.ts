@@ -31,8 +31,8 @@ const MAX_RESPONSE_BYTES = MEGABYTE_BYTES;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * Completes the base URL that the operator has set. If it has no path, the path is added that the provider's own
- * clients use.
+ * Completes the base URL that the operator has set. A URL without a path gets the path that the provider's own clients
+ * use.
  * @param fallback the provider's own URL, for an operator who has set none.
  */
 export function completeBaseUrl(set: string, fallback: string): string {
@@ -78,8 +78,8 @@ interface HttpRequest {
 }
 
 /**
- * How long an idle connection is kept. The time is shorter than that of providers: if the provider closed the
- * connection just when a call is sent, the call would fail.
+ * How long an idle connection is kept, in milliseconds. The time is shorter than that of providers, because a call
+ * fails if the provider closes the connection just when the call is sent.
  */
 const MAX_IDLE_CONNECTION_MS = 4_000;
 const KEEP_ALIVE_AGENTS = {

@@ -73,7 +73,6 @@ function generationParametersOf(request: ModelRequest): Record<string, unknown> 
   return { ...parametersForProvider(request, RESERVED_PARAMETERS), model, prompt, n: 1 };
 }
 
-/** The fields and the pictures of an edit, as a multipart form. */
 function editFormOf(request: ModelRequest): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(generationParametersOf(request)))

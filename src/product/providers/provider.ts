@@ -78,7 +78,7 @@ export interface Provider {
   close?(): Promise<void>;
 }
 
-/** A failed call of a provider. The message contains no key, so callers may see it. */
+/** A failed call of a provider. Callers may see the message, because it contains no key. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   /**

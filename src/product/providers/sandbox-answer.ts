@@ -5,7 +5,7 @@ import { rejectedFault } from './provider.ts';
 
 /** The maximum number of nested levels in an answer, and of references in its schema. */
 const MAX_ANSWER_LEVELS = 40;
-/** The number of nested levels of an answer on which optional properties are filled as well as required ones. */
+/** The number of outer levels of an answer in which optional properties are filled as well. */
 const MAX_OPTIONAL_LEVELS = 2;
 /** The maximum size of one answer. Without it, a small schema could require an answer that does not fit into memory. */
 const MAX_ANSWER_BYTES = 256 * 1024;

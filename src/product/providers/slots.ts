@@ -14,12 +14,13 @@ const SLOT_RENEWAL_INTERVAL_MS = 10_000;
 const FREE_SLOT_POLL_INTERVAL_MS = 250;
 const MAX_FREE_SLOT_POLLS = 8;
 /**
- * How long an account keeps its place in the queue after it found no slot. Within this time, its item is tried again.
+ * How long an account keeps its place in the queue after it found no slot, in milliseconds. Its item is tried again
+ * within this time.
  */
 const QUEUE_PLACE_TTL_MS = 3_000;
 /**
- * After another account has requested a slot, half of the slots are reserved for other accounts during this time.
- * Running calls are not stopped.
+ * How long half of the slots are reserved for other accounts after one of them has requested a slot. Running calls are
+ * not stopped.
  */
 const RESERVATION_MS = 60_000;
 
@@ -53,7 +54,7 @@ export class ProviderSlots {
     const key = `providers/${this.#options.hostId}/${name}`;
     const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#callCount}/${owner}`;
     if (!(await this.#take(key, holder, owner))) return undefined;
-    // If a slot cannot be renewed, the call continues. At worst, one more call runs than there are slots.
+    // If a slot cannot be renewed, the call continues. At worst, one call more than there are slots runs.
     const renewal = setInterval(() => {
       this.#options.coordination.renewSlot(key, holder, SLOT_LEASE_MS).catch(() => undefined);
     }, SLOT_RENEWAL_INTERVAL_MS);

@@ -22,7 +22,6 @@ export interface SampleCall {
 /** Matches the asset ids in examples. Samples contain the variable ASSET instead. */
 const ASSET_PLACEHOLDER_PATTERN = /"ast_(?:0{24}|1{24})"/g;
 
-/** A call in which defaults replace absent fields. */
 type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
 
 /** Samples of a call: one for curl, one in TypeScript and one in Python. */

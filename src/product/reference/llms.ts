@@ -69,7 +69,7 @@ export function llmsFullText(library: DocumentationLibrary): string {
 }
 
 /**
- * The guidelines as a skill: a file that agents with a shell store, and read when its description matches their task.
+ * The guidelines as a skill: a file that agents with a shell store, and read when a task matches its description.
  * @see https://agentskills.io/specification
  */
 export function skillText(guidelines: DocumentationPage): string {

@@ -41,7 +41,8 @@ const MODEL_ERROR_CODES = [
 ];
 
 /**
- * Explains gravity=attention on the pages of ops with a gravity. It is too long for the description of the parameter.
+ * Explains gravity=attention on the pages of ops with a gravity. The text is too long for the description of the
+ * parameter.
  */
 const ATTENTION_TEXT =
   'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';

@@ -13,7 +13,7 @@ const GALLERY_FOLDER = new URL('../../../docs/gallery/', import.meta.url);
 /** The scenes of the gallery that show an op. Other scenes show no single op. */
 const OP_SCENES = SCENES.filter(({ op }) => op !== undefined);
 
-/** The picture files of these scenes, without duplicates. */
+/** The picture files of OP_SCENES, without duplicates. */
 const GALLERY_FILES: readonly URL[] = [...new Set(OP_SCENES.flatMap(sceneFiles))].map(
   (path) => new URL(path, GALLERY_FOLDER),
 );

@@ -4,7 +4,7 @@ import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { recordedErrorOf } from '../../platform/http/errors/failures.ts';
 import { pathWithoutSecrets, textWithoutSecrets } from '../../platform/http/redaction.ts';
 
-/** What a process remembers of a call that it answered. Texts that are costly to parse are kept as they were sent. */
+/** What a process remembers of a call that it answered. Texts that are costly to parse are stored as they were sent. */
 export interface KeptRequest {
   /** The X-Request-Id. It may not be unique, because callers may choose it. */
   id: string;

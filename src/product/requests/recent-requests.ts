@@ -67,8 +67,8 @@ export class RecentRequests {
   }
 
   /**
-   * Evicts whole accounts: first those without a request in the last hour, then others, the oldest first, until the
-   * memory limit is met.
+   * Evicts whole accounts, the least recently active first: all without a request in the last hour, and more of them
+   * until the memory limit is met.
    */
   #evictAccounts(nowMs: number): void {
     for (const [accountId, account] of this.#accounts) {

@@ -35,7 +35,7 @@ interface RowPosition {
 
 interface RequestRow extends RequestRecord, RowPosition {}
 
-/** A question to all processes: for groups of errors, for the newest rows, or only for the positions of these rows. */
+/** A query to all processes: for groups of errors, for the newest rows, or only for the positions of these rows. */
 interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;
@@ -60,7 +60,7 @@ const SEARCH_ANSWER_TIMEOUT_MS = 2_000;
 const PADDED_NUMBER_CHARACTERS = 12;
 const NEWEST_FIRST = sortBy('-at', '-position');
 
-/** Searches the recent requests of all processes on all hosts. The search sends a question to each process. */
+/** Searches the recent requests of all processes on all hosts, by a message to each process. */
 export class RequestSearch {
   readonly #coordination: MessageChannels;
 

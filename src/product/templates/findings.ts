@@ -14,7 +14,7 @@ import { optionalVariableNames, variableNameOf } from './schema.ts';
  * Finds what is probably wrong with a page before it is drawn. A page with many names takes tens of milliseconds, so
  * the event loop serves other calls between the steps.
  * @param html the page, filled with the row.
- * @param missingAssets the ids of assets that the page uses and that do not exist.
+ * @param missingAssetIds the ids of assets that the page uses and that do not exist.
  */
 export async function findPageWarnings(
   page: SizedTemplatePage,
@@ -56,7 +56,10 @@ export function variableWarnings(
   ];
 }
 
-/** The highest number in each series of numbered names, by its stem: 7 by `image` for `image1` to `image7`. */
+/**
+ * The highest number of each series of numbered names, by their common stem. The names `image1` to `image7` have the
+ * stem `image` and the number 7.
+ */
 function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
   for (const [stem, number] of names.map(splitNumberedName))
@@ -65,8 +68,8 @@ function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, num
 }
 
 /**
- * Whether a placeholder such as `image7` has a higher number than the last name of its series in the row. Such a
- * placeholder may stay empty.
+ * Whether the name of a placeholder, such as `image7`, has a higher number than any name of its series in the row. The
+ * placeholder may then stay empty.
  */
 function isBeyondFilledSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
   const [stem, number] = splitNumberedName(name);

@@ -64,7 +64,7 @@ export function isMissingInRow(row: TemplateRow, name: string): boolean {
   return value !== '' && valueText(value) === '';
 }
 
-/** The names in a template's placeholders without duplicates, in the order in which `html` and then `css` use them. */
+/** The names in a template's placeholders, without duplicates: first those of `html`, then those of `css`. */
 export function variableNamesIn(html: string, css: string): string[] {
   const names = new Set<string>();
   for (const text of [html, css]) {

@@ -71,7 +71,7 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
 
 /**
  * Checks the rules that a schema cannot express.
- * @param variablesIn returns the variables of the texts. It is called only after the texts are within their limits.
+ * @param variablesIn returns the variables of the texts. It is called after the sizes of the texts are checked.
  */
 function validContent(
   content: Omit<TemplateContent, 'variables'>,

@@ -98,7 +98,7 @@ export function sendOutputEstimates(
 
 export const DRY_RUN_MESSAGE = 'Nothing was made: this is what the call would make and cost.';
 
-/** The warnings of all estimates, for the header X-Service-Warnings. */
+/** The warnings in the estimates of all outputs, for the header X-Service-Warnings. */
 export function warningsInEstimates(estimates: readonly (ImageEstimate | ApiError)[]): CallWarning[] {
   return estimates.flatMap((estimate) => (estimate instanceof ApiError ? [] : estimate.warnings));
 }

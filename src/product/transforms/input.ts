@@ -140,7 +140,7 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
 /** The images that requests sent as bytes. The corrections of refused requests need their size. */
 const sentImageBytes = new WeakMap<FastifyRequest, Uint8Array>();
 
-/** The bytes of the image of a call. Undefined if they were not read, or if the image was sent in another form. */
+/** The bytes of the image of a call. Undefined if they were not read, or if the call refers to its image instead. */
 export function findSentImageBytes(request: FastifyRequest): Uint8Array | undefined {
   return sentImageBytes.get(request);
 }
@@ -165,8 +165,8 @@ export const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
 /**
- * Options of the multipart parser. They keep every file that may be a second picture, because the steps that read it
- * may come later in the body.
+ * Options of the multipart parser. The parser keeps every file that may be a second picture, because the steps that
+ * read it may come later in the body.
  */
 const LAYER_FILE_OPTIONS = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',

@@ -38,7 +38,7 @@ const PART_NAME_PATTERN = /^[a-z][a-z0-9_-]{0,39}$/i;
 
 /**
  * Finds where the second pictures of steps come from: an asset, a URL, or a part of the body. In the returned steps,
- * the parameter that a job uses for an asset contains the id of the picture.
+ * the parameter that names an asset in a job contains the id of the second picture.
  * @throws ApiError invalid_param on `layer`, `layerUrl` or the parameter of the asset, in the step at fault.
  */
 export function bindStepLayers(sent: readonly RequestedStep[]): {

@@ -59,7 +59,7 @@ interface TimedRun {
   bytesOut?: number;
 }
 
-/** The running calls. Their times are sent if they fail. */
+/** The calls in progress. The response to a failed call contains the times that were measured until then. */
 const runningCalls = new WeakMap<FastifyRequest, SyncCall>();
 
 /** Adds the header Server-Timing to failed synchronous calls, with the times that are known. */
@@ -79,7 +79,7 @@ export class SyncCall {
   readonly #reply: FastifyReply;
   readonly #options: SyncCallOptions;
   readonly #admitMs: number;
-  /** The last work: how long the call took before this work began, and how long the work was in the queue. */
+  /** The last work: how long the call took before this work began, and how long the work waited in the queue. */
   #lastWork: { fetchMs: number; waitedMs(): number } | undefined;
 
   constructor(request: FastifyRequest, reply: FastifyReply, options: SyncCallOptions) {

@@ -188,7 +188,6 @@ export class TransformCallCompiler {
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
-  /** Compiles a call with a single result. */
   #compileSingle(
     op: string,
     sent: readonly RequestedStep[],

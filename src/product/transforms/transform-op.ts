@@ -157,7 +157,6 @@ function whereItRuns(op: Op): string {
   return `is answered by POST /api/v1${endpoint}`;
 }
 
-/** The names of the ops that run on this endpoint. */
 export function transformOpNames(): string[] {
   return TRANSFORM_OPS.map(({ op }) => op);
 }

@@ -122,7 +122,7 @@ interface OpenCall {
   input: CallInput;
 }
 
-/** TransformAnswers the calls of the route. */
+/** Handles the calls of the route. */
 class TransformCallHandler {
   readonly #options: TransformOptions;
   readonly #compiler: TransformCallCompiler;
@@ -153,8 +153,8 @@ class TransformCallHandler {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // An error with corrections or an alternative call is not thrown yet. After the body is read, the call is refused
-      // again, with all its corrections and with the body's asset in the alternative. Corrections with shares of a side
-      // need the size of the picture, which comes from the body.
+      // again, with all its corrections and with the body's asset in the alternative. Corrections that are shares of a
+      // side need the size of the picture, which comes from the body.
       const { corrections, details } = error;
       const hasShares = corrections.some((correction) => 'share' in correction);
       const isCompletedByBody = corrections.length > 0 || details?.instead !== undefined;
@@ -363,7 +363,7 @@ const TransformAnswers = Type.Union([ImageEstimate, OutputEstimates, ResultLink,
  * picture, and its bit depth. Headers without a value are left out.
  */
 function setMeasurementHeaders(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
-  // Returns early, because most passes have measured nothing.
+  // Most passes measure nothing.
   if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {
     quality: achieved?.quality,

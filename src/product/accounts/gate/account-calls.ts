@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountCalls } from '../../../platform/metrics/load.ts';
 
-/** How many accounts are counted. Above this number, the one that has not called for the longest time is dropped. */
+/** The maximum number of accounts in the LRU cache of call counts. */
 const MAX_COUNTED_ACCOUNTS = 100;
 const LOAD_REFUSAL_STATUSES = [429, 503];
 

@@ -8,10 +8,10 @@ import { ADMISSION_CACHE_TTL_MS } from '../revocations.ts';
 const MAX_PREPAID_REQUESTS = 100;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
-/** The way to query the coordination store when the cache has no answer. */
+/** How to query the coordination store when the cache has no answer. */
 interface AdmissionLoader {
   /**
-   * Asks the coordination store whether the call is admitted.
+   * Queries the coordination store, which admits or refuses the call.
    * @param ahead how many requests to count in advance.
    */
   load: (ahead: number) => Promise<AdmissionAnswer>;
@@ -96,8 +96,8 @@ export class AdmissionCache {
   }
 
   /**
-   * Stores an answer. Its lifetime is counted from the moment when the query was sent, so that it never lasts longer
-   * than the answer is true.
+   * Stores an answer. Its TTL begins when the query is sent, so that the cached answer never outlives the state that it
+   * describes.
    */
   #cacheAnswer(
     caller: Caller,

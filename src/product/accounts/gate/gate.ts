@@ -73,7 +73,7 @@ interface GateOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'pr
   now: () => number;
 }
 
-/** A credential that was counted as wrong in advance, and is now being verified. */
+/** A credential that is counted as wrong in advance, while it is being verified. */
 interface CountedFailure {
   /** Removes the credential from the count, because it was right, or because the check itself failed. */
   giveBack(): Promise<void>;
@@ -274,7 +274,8 @@ export class CallGate {
   }
 
   /**
-   * Queries the coordination store for the rate windows and the slot. If no slot is free, it queries a few more times.
+   * Queries the coordination store for the rate windows and the slot. If no slot is free, the query is repeated a few
+   * times.
    */
   async #requestAdmission(
     request: FastifyRequest,

@@ -48,7 +48,7 @@ export class CallSlots {
   readonly #holder: string;
   readonly #clock: Pick<Clock, 'elapsedMs' | 'after'>;
   /**
-   * The slots of each request, and the work that must end before they are released. A download by a link takes two
+   * The slots of each request, and the work that must end before the slots are returned. A download by a link takes two
    * slots.
    */
   readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();

@@ -22,7 +22,7 @@ interface SessionRoutesOptions extends AccountRoutesOptions {
   coordination: Coordination;
 }
 
-/** The config of routes that sign in: they are public, and their responses contain a secret. */
+/** The config of the routes that sign in: they are public, and their responses contain a secret. */
 const SIGN_IN_CONFIG = { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' } as const;
 
 /**

@@ -70,9 +70,9 @@ function wrongPasswordError(): ApiError {
   return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
 }
 
-/** The window in which wrong passwords of an account are counted. It begins with the first one. */
+/** The window in which wrong passwords of an account are counted, in milliseconds. It begins with the first one. */
 const GUESS_WINDOW_MS = 15 * 60_000;
-/** How many guesses have no delay. The delay of the next one is doubled by each further wrong guess. */
+/** The number of wrong guesses that cause no delay. Each further wrong guess doubles the delay of the next one. */
 const MAX_UNDELAYED_GUESSES = 10;
 const FIRST_GUESS_DELAY_MS = 1_000;
 const MAX_GUESS_DELAY_MS = 60_000;

@@ -62,7 +62,7 @@ export class AssetReader {
 
   /**
    * Whether the record of an asset is cached: it was found within the last 20 s, and no deletion was announced since.
-   * No store is asked.
+   * No store is queried.
    */
   isCached(accountId: string, assetId: string): boolean {
     return this.#records.isCached(accountId, assetId);
@@ -117,7 +117,6 @@ export async function openAssetContent(
   return object;
 }
 
-/** Throws an API error for a failure of the object store, and any other error as it is. */
 function rethrowAsUnreadable(cause: unknown): never {
   throw cause instanceof StoreUnavailableError ? storageUnreadableError(cause) : cause;
 }

@@ -10,7 +10,7 @@ interface SentFile {
   type: string;
   sizeBytes: number;
   etag: string;
-  /** The times after which no copy may be used, in epoch milliseconds. Null stands for no limit. */
+  /** The instants after which no copy of the file may be used, in epoch milliseconds; null for no limit. */
   ends: ReadonlyArray<number | null>;
   /** Further headers of the response. */
   headers: Record<string, string>;

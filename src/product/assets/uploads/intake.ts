@@ -162,8 +162,8 @@ export class UploadIntake {
   readonly #objects: ObjectStore;
   readonly #imageWorkers: ImageWorkers;
   /**
-   * The queue of uploads whose stored bytes are read back for a thread. It admits only enough uploads to keep the
-   * threads busy, so that the others hold no bytes in memory while they wait. Accounts are served in turn.
+   * The queue of uploads whose stored bytes are read back for a worker thread. It admits only enough uploads to keep
+   * the threads busy, so that the others hold no bytes in memory while they wait. Accounts are served in turn.
    */
   readonly #queue: AdmissionQueue;
 

@@ -110,7 +110,7 @@ export class JobOutputs {
   #describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<ExaminedImage> {
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     return this.#options.imageWorkers.describe({
-      // The worker takes these bytes. They may be a Buffer, whose `slice` copies nothing.
+      // The worker takes ownership of the bytes, so it gets a copy. `slice` would not copy a Buffer.
       bytes: new Uint8Array(bytes),
       accountId,
       deadlineMs,
@@ -121,8 +121,8 @@ export class JobOutputs {
 }
 
 /**
- * Ignores the error that the document exists already. An earlier run of the step has stored it, and only the response
- * was lost.
+ * Ignores the error that the document exists already. An earlier run of the step stored the document, and only its
+ * response was lost.
  */
 function ignoreExistingDocument(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;

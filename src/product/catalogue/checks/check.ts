@@ -116,7 +116,7 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
   return { says, ...(instead.length > 0 && { instead }) };
 }
 
-/** The hint for a parameter of another op in another unit, such as `maxKB` for the `maxBytes` of compress. */
+/** The hint for a parameter that another op has in another unit, such as `maxKB` for the `maxBytes` of compress. */
 function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenParameters): OtherOpsHint {
   for (const { runs, parameters } of Object.values<Op>(OPS)) {
     const meant = recognizeNameWithUnit({ names: [key], sent: { [key]: value }, schema: parameters })?.by;
@@ -129,9 +129,9 @@ function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenPa
 }
 
 /**
- * The same work as a step of a more general op, such as resize for thumbnail. The step has the parameters that define
- * the special case, unless the caller has sent others. Undefined if there is no more general op, or if it refuses the
- * parameters.
+ * The same work as a step of a more general op: resize instead of thumbnail, for example. The step has the fixed
+ * arguments of the special op, unless the caller has sent others. Undefined if there is no more general op, or if it
+ * refuses the parameters.
  */
 function generalStep(
   op: PixelOp,
@@ -149,7 +149,7 @@ function generalStep(
   );
 }
 
-/** A step with these parameters, whose texts are parsed as in a query; undefined if it would be refused. */
+/** A step with these parameters, whose texts are parsed as in a query; undefined if its op refuses them. */
 function validStep(op: Op, sent: readonly [string, unknown][]): ValidStep | undefined {
   const parsed = sent.map(([name, value]) =>
     typeof value === 'string' ? parseOpParameters(op, { [name]: value }) : { [name]: value },
@@ -236,7 +236,7 @@ function unknownKeys(schema: TSchema, value: unknown): string[] {
 }
 
 /**
- * The violation of a schema by the undeclared keys of an object. It names the first key.
+ * The violation of a schema by the undeclared keys of an object. The violation names the first key.
  * @param parent the path of the object.
  */
 function violationByUndeclaredKeys(

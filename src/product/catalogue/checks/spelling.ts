@@ -48,7 +48,7 @@ function parseAs(type: string | undefined, text: string): unknown {
     case 'number':
       return DECIMAL_PATTERN.test(text) ? Number(text) : undefined;
     case 'boolean':
-      // Other spellings of true and false are accepted elsewhere, by `normalizeFlag`.
+      // `normalizeFlag` accepts other spellings of true and false.
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':

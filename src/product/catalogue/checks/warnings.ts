@@ -77,8 +77,8 @@ function shadowedFormatWarnings(pass: PassSteps): StepWarning[] {
 }
 
 /**
- * Warnings about a resize whose input already has a fixed size from an earlier step, if no step in between depends on
- * that size.
+ * Warnings about a resize after an earlier step that already sets a fixed size, if no step in between depends on that
+ * size.
  */
 function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
@@ -209,8 +209,8 @@ function ineffectiveResizeWarnings({ index, fragment }: DeterministicStep): Step
 }
 
 /**
- * Converts warnings about steps to the warnings of a call, which are codes without sentences. A code may be followed by
- * what was probably meant.
+ * Converts warnings about steps to the warnings of a call, which are codes without sentences. The code for the
+ * parameter that was probably meant follows that of the warning.
  */
 export function callWarningsOf(warnings: readonly StepWarning[]): CallWarning[] {
   return warnings.flatMap(({ code, name, meant }): CallWarning[] => [

@@ -11,7 +11,7 @@ export const blurOp = definePixelOp({
   compile: ({ sigma }) => ({ steps: [operationStep('blur', { sigma })] }),
 });
 
-/** The greatest strength that this op accepts. sharp takes greater ones, but they only amplify noise. */
+/** The maximum strength in flat and in jagged areas. sharp accepts greater ones, but they only amplify noise. */
 const MAX_STRENGTH = 100;
 
 export const sharpenOp = definePixelOp({

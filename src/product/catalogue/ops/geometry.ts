@@ -110,7 +110,7 @@ export const cropOp = definePixelOp({
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
-    // `width` and `height` are present: the rule requires both for a crop without an aspect.
+    // `width` and `height` are present: `findConflict` requires both for a crop without an aspect.
     const rectangle = { left: x, top: y, width: width as number, height: height as number };
     return {
       steps: [

@@ -100,7 +100,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
   };
 }
 
-/** The names of the nine positions. Many parameters take them, so they are listed once. */
+/** The names of the nine positions. They are listed only once, because many parameters take them. */
 const POSITION_LIST = GRAVITY_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */

@@ -52,7 +52,7 @@ export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScor
   runs: 'pass';
   steps: readonly DeterministicStep[];
   pass: ImagePass;
-  /** The second assets that its steps read. */
+  /** The assets that its steps read besides the input. */
   layers: Layer[];
 }
 
@@ -121,8 +121,8 @@ export function findSentParameter(
 }
 
 /**
- * The step, if it is the only one and runs an op. For such a step, errors name a parameter of this op even if the
- * parameter was not sent.
+ * The step, if it is the only one and runs an op. Errors then name a parameter of this op even if the parameter was not
+ * sent.
  */
 function singleOpStep([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
   return others.length === 0 && step?.op !== undefined ? step : undefined;

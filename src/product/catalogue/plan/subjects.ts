@@ -102,7 +102,7 @@ export function subjectReferencesOf(subjects: readonly PromptSubject[]): string[
   return subjects.flatMap(({ referenceAssetIds }) => referenceAssetIds);
 }
 
-/** Whether the step sends the subjects' pictures to its model. */
+/** Whether the op sends the subjects' pictures to its model. */
 export function sendsSubjectPictures({ op }: { op: string }): boolean {
   return SUBJECT_OPS.includes(op);
 }
@@ -126,7 +126,9 @@ function tooManyError(param: string, what: string, limit: number, received: numb
   return invalidParamError(param, message, { limit, received });
 }
 
-/** An asset that the work needs besides those of its items: its role, and the parameter to name in errors about it. */
+/**
+ * An asset that the work needs besides the inputs of its items: its role, and the parameter to name in errors about it.
+ */
 export interface NamedAsset {
   assetId: string;
   param: string;

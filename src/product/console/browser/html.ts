@@ -16,7 +16,7 @@ export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNod
   ...values: unknown[]
 ) => VNode;
 
-/** A value that several components draw. */
+/** A value that several components draw, and that redraws them when it changes. */
 export class SharedState<T> {
   #value: T;
   readonly #listeners = new Set<(value: T) => void>();

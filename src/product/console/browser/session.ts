@@ -13,7 +13,7 @@ export type Session =
   | { kind: 'none'; isOver: boolean }
   | { kind: 'cookie' | 'key'; account: Account };
 
-/** A message to the other tabs of the console. */
+/** A message to other tabs of the console. */
 type TabMessage = 'signed in' | 'signed out';
 
 const session = new SharedState<Session>({ kind: 'unknown' });
@@ -57,8 +57,8 @@ const accountTransport = new Transport({
 });
 
 /**
- * Sends a call of a screen. If nobody is signed in, the call fails without a request: the service would count the
- * request as a wrong credential, and it blocks a network after sixty of them.
+ * Sends a call of a screen. If nobody is signed in, the call fails without a request, because the service counts such a
+ * request as a wrong credential, and blocks a network after sixty of them.
  * @throws UnauthorizedError
  */
 export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -193,7 +193,6 @@ async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
   session.set({ kind, account: await readNamedCall(accountTransport, 'GET /account', {}) });
 }
 
-/** Records that nobody is signed in any more. */
 function recordSessionEnd(): void {
   const { kind } = session.value;
   if (kind === 'none') return;

@@ -35,7 +35,10 @@ export class ActiveJob {
   readonly job: JobDocument;
   readonly prefetch: ItemPrefetch;
   isClaiming = false;
-  /** Whether the last claim found no more items. A wake-up makes it false, even one that arrived during the claim. */
+  /**
+   * Whether the last claim found no more items. A wake-up resets it to false, even if the wake-up arrives during the
+   * claim.
+   */
   isExhausted = false;
   readonly #stopController = new AbortController();
   #wakeUps = 0;
@@ -84,8 +87,9 @@ export class ActiveJob {
   }
 
   /**
-   * Begins a claim. The returned function ends it, and gets whether the claim found no more items. If a wake-up arrived
-   * during the claim, the result is ignored, because there may be an item that the claim did not see.
+   * Begins a claim. The returned function ends the claim; its argument says whether the claim found no more items. If a
+   * wake-up arrived in the meantime, this is ignored, because a new item may have been stored after the claim read the
+   * store.
    */
   beginClaim(): (foundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;
@@ -103,7 +107,7 @@ export class ActiveJob {
   }
 
   /**
-   * Gives an item one of the reserved slots.
+   * Gives one of the reserved slots to an item.
    * @param onRelease called once, when the slot is freed.
    */
   takeSlot(onRelease: () => void): RunnerItemSlot {
@@ -122,7 +126,6 @@ export class ActiveJob {
 
 /** A claim of the only item of a new job. It is stored together with the item, which saves a separate claim. */
 export interface PendingClaim {
-  /** The item as it is to be stored. */
   item: ClaimedItem;
   /** Begins the work on the item, because the job is now running. */
   begin(job: JobDocument): void;
@@ -133,18 +136,20 @@ export interface PendingClaim {
 }
 
 /**
- * How many items a process claims beyond those that it works on. While a thread works on one item, the bytes of the
- * next item are read, and the results of the previous ones are described, stored and recorded. For a small picture,
- * this takes longer than the work itself.
+ * How many items a process claims beyond the number that it works on at once. While a thread works on one item, the
+ * bytes of the next item are read, and the results of the previous ones are described, stored and recorded. For a small
+ * picture, this takes longer than the work itself.
  */
 const ITEMS_CLAIMED_AHEAD = 6;
 /** How many slots a single job must leave to others, so that a large job never takes all of them. */
 const SLOTS_FOR_OTHER_JOBS = 1;
-/** How much work one claim should contain, in milliseconds. Short items are therefore claimed many at a time. */
+/**
+ * The time that the work on one batch of claimed items should take, in milliseconds. Short items are therefore claimed
+ * in large batches.
+ */
 const CLAIM_BATCH_WORK_MS = 200;
 /**
- * The smallest batch. Claiming several items takes three queries, and claiming one item takes one, so a smaller batch
- * would not save any.
+ * The minimum size of a batch. A claim of several items takes three queries, as many as three claims of one item each.
  */
 const MIN_CLAIM_BATCH_SIZE = 4;
 const MAX_CLAIM_BATCH_SIZE = 64;
@@ -161,7 +166,7 @@ const CLAIM_PAUSE_MS = { first: 1_000, longest: 5_000 };
 export class ItemPrefetch {
   readonly #concurrency: () => number;
   readonly #maxItems: () => number;
-  /** The moving average of the time between two completed items, in milliseconds. Idle time does not count. */
+  /** The moving average of the time between the ends of two items, in milliseconds. Idle time does not count. */
   #meanMs = INITIAL_MEAN_ITEM_MS;
   #lastEndMs = 0;
   /** The length of the last pause in milliseconds; 0 after an item has reached the stores. */
@@ -181,7 +186,7 @@ export class ItemPrefetch {
     this.#maxItems = maxItems;
   }
 
-  /** How many items one claim takes. */
+  /** The number of items that one claim requests. */
   get batchSize(): number {
     if (this.#pauseMs > 0) return 1;
     const items = Math.min(
@@ -192,7 +197,7 @@ export class ItemPrefetch {
     return items < MIN_CLAIM_BATCH_SIZE ? 1 : items;
   }
 
-  /** How many items may be claimed in all: enough to keep the threads busy until there is room for another batch. */
+  /** The maximum number of claimed items: enough to keep the threads busy until there is room for another batch. */
   get limit(): number {
     const base = this.#concurrency() + ITEMS_CLAIMED_AHEAD + SLOTS_FOR_OTHER_JOBS;
     return Math.min(
@@ -201,7 +206,7 @@ export class ItemPrefetch {
     );
   }
 
-  /** The most items of one job that are prefetched, so that slots stay free for other jobs. */
+  /** The maximum number of claimed items of one job, so that slots stay free for other jobs. */
   get limitPerJob(): number {
     return Math.max(1, this.limit - SLOTS_FOR_OTHER_JOBS);
   }
@@ -211,7 +216,7 @@ export class ItemPrefetch {
     return this.claimedCount < Math.min(this.#concurrency(), this.#maxItems()) && this.#pauseMs === 0;
   }
 
-  /** Whether items may be claimed at an instant, because claiming is not paused. */
+  /** Whether claiming is not paused at this instant. */
   mayClaim(nowMs: number): boolean {
     return nowMs >= this.#resumesMs;
   }

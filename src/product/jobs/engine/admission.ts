@@ -4,8 +4,8 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { PendingClaim } from './active-job.ts';
 
 /**
- * Starts waiting jobs. A fixed number of jobs per account and type may run at a time, and the job that has waited
- * longest is next. A unique index over the running jobs enforces the number, so that no counter can become wrong.
+ * Starts waiting jobs, the oldest first. The number of running jobs per account and type is limited by a unique index
+ * over their slots instead of a counter, because a crash could make a counter wrong.
  */
 export class JobAdmission {
   readonly #jobs: JobsStore;

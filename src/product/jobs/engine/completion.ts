@@ -33,7 +33,7 @@ export class JobCompletion {
 
   /**
    * Completes a job if all of its items have ended, and cleans up. Any other job is returned unchanged.
-   * @param terms.isPublished whether the events of the last recorded outcomes are already published.
+   * @param options.isPublished whether the events of the last recorded outcomes are already published.
    */
   async completeIfOver(job: JobDocument, { isPublished = false } = {}): Promise<JobDocument> {
     const { jobs } = this.#context;
@@ -46,13 +46,16 @@ export class JobCompletion {
     const asRead = { completedItems, failedItems };
     const ended = await jobs.move(job._id, transition, { asRead, $set: set });
     if (ended?.phase === 'ended') return this.#cleanUpAndStartWaiting(ended);
-    // The job has changed since it was read. Another process may have completed it.
+    // The update failed, because the job has changed since it was read. Another process may have completed it.
     const other = (await jobs.get(job._id)) ?? job;
     if (other.phase === 'ended') await this.cleanUp(other);
     return other;
   }
 
-  /** Completes a job that is being cancelled, if no item is left. It is called after an item was put back. */
+  /**
+   * Completes a job that is being cancelled, if none of its items is left. It is called after an item of the job was
+   * put back.
+   */
   async completeIfCancelled(jobId: string): Promise<void> {
     const job = await this.#context.jobs.get(jobId);
     if (job?.status === 'CANCELLING') await this.completeIfOver(job);

@@ -15,7 +15,7 @@ import { JOB_END_TRANSITIONS } from '../transitions.ts';
 
 type EndContext = Pick<JobsContext, 'items' | 'events' | 'now'>;
 
-/** The transition that ends a job, and the fields that the job gets. */
+/** The transition that ends a job, and the fields that the transition sets. */
 interface JobEnd {
   transition: (typeof JOB_END_TRANSITIONS)[OutcomeStatus];
   set: Partial<EndedJob>;

@@ -3,8 +3,8 @@ import { JOB_TYPES } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 
 /**
- * What follows when the claim of a dead process has expired: the item is tried again (`again`), or it fails because it
- * has probably killed its processes (`poison`).
+ * What happens to an item when the lease of its dead process has expired: it is tried again (`again`), or it fails
+ * because it has probably killed its processes (`poison`).
  */
 type ExpiredLeaseConsequence = 'again' | 'poison';
 
@@ -54,7 +54,7 @@ export class JobMetrics {
       },
     });
     let reading: Promise<void> | null = null;
-    /** Both gauges of one scrape come from the same query. */
+    /** On each scrape, a single query serves both gauges. */
     const collect = () => {
       reading ??= read().finally(() => {
         reading = null;
@@ -90,7 +90,6 @@ export class JobMetrics {
     this.#expiredLeases.inc({ followed_by: followedBy });
   }
 
-  /** Registers the metrics, so that the process exposes them. */
   register(): void {
     const counters = [this.claims, this.retries, this.waits, this.lost, this.#expiredLeases];
     for (const metric of [...counters, ...this.#gauges]) register.registerMetric(metric);

@@ -31,7 +31,7 @@ interface BatcherOptions {
 
 interface OutcomeToRecord extends ItemAtWork {
   outcome: ItemOutcome;
-  /** Aborts the wait for a document store that does not respond. */
+  /** Aborts the retries when the document store does not respond. */
   signal: AbortSignal;
 }
 
@@ -85,11 +85,11 @@ class JobBatch {
   readonly #view: RecordedJobView;
   readonly #waiting: WaitingOutcome[] = [];
   #isRecording = false;
-  /** When the last recording began, in the clock's elapsed milliseconds. */
+  /** When the last recording began, as `elapsedMs()` of the clock. */
   #lastRecordingMs = Number.NEGATIVE_INFINITY;
   /** Cancels the timer of the next recording; null when no timer runs. */
   #cancelTimer: (() => void) | null = null;
-  /** Whether this process will decide more outcomes of the job. The function depends on the slot of the latest item. */
+  /** Whether this process will decide more outcomes of the job: `hasSiblings` of the slot of the latest item. */
   #hasMore = () => false;
 
   constructor(job: JobDocument, options: BatcherOptions, onIdle: (isOver: boolean) => void) {
@@ -97,7 +97,7 @@ class JobBatch {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#onIdle = onIdle;
-    // If the job has no settlement, there is nothing to publish, and the job need not be read again.
+    // A job without a settlement has nothing to publish, so it need not be read again.
     this.#view = { job: job.settlement === null ? job : null, readCount: 0 };
   }
 
@@ -125,7 +125,7 @@ class JobBatch {
     else this.#cancelTimer ??= this.#clock.after(waitMs, () => void this.#recordWaiting());
   }
 
-  /** Milliseconds until the waiting outcomes are recorded. */
+  /** The time until the waiting outcomes are to be recorded, in milliseconds. */
   #remainingWaitMs(): number {
     if (this.#waiting.length >= MAX_OUTCOMES_PER_RECORDING || !this.#hasMore()) return 0;
     return Math.max(0, this.#lastRecordingMs + MIN_RECORDING_INTERVAL_MS - this.#clock.elapsedMs());

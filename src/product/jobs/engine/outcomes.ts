@@ -115,7 +115,7 @@ export class OutcomeRecorder {
 
   /**
    * Publishes the last settlement of a job. A repetition has no further effect.
-   * @param knownItems items of the settlement that need not be read.
+   * @param knownItems items of the settlement that the caller has already read.
    */
   async publish(job: JobDocument, knownItems: readonly DecidedItem[] = []): Promise<void> {
     await this.#publishEvents(job, knownItems);
@@ -145,7 +145,9 @@ export class OutcomeRecorder {
     await this.#context.events.write(itemEventsOf(job, settlement, documents));
   }
 
-  /** Makes the settlement of a batch. It contains an event for each outcome to which a webhook endpoint subscribes. */
+  /**
+   * Prepares the settlement of a batch. It contains an event for each outcome to which a webhook endpoint subscribes.
+   */
   async #readSettlement(job: JobDocument, batch: readonly DecidedItem[]): Promise<SettledBatch> {
     const [completed, failed] = await Promise.all([
       this.#context.events.isWanted(job.accountId, 'job.item.completed'),

@@ -40,7 +40,7 @@ const SHUTDOWN_WORK_MS = 8_000;
 /** How long a stopping process tries to put items back into the store. If that fails, their leases expire. */
 const SHUTDOWN_GIVE_BACK_MS = 2_000;
 const MAX_POLLED_JOBS = 500;
-/** The maximum number of items that are made ready in one step because their pauses have ended. */
+/** The maximum number of items that one step makes ready again after their pauses. */
 const MAX_PROMOTED_ITEMS = 2_000;
 /** The error that an item has while it waits for an unavailable store. */
 const STORE_OUTAGE_ERROR: ItemError = {
@@ -58,19 +58,19 @@ interface RunnerOptions {
 
 /**
  * Claims items of running jobs, works on them, and has their outcomes recorded. Every API process has one runner.
- * Runners learn of each other only through the claims in the store.
+ * Runners coordinate only through the claims in the store.
  */
 export class JobRunner {
   readonly #context: JobsContext;
   readonly #options: RunnerOptions;
   readonly #clock: Clock;
-  /** Identifies this runner. Each runner has a new random name, so that it is never taken for an earlier one. */
+  /** Identifies this runner. Each runner has a new random name, so that it is never mistaken for an earlier one. */
   readonly #owner: string;
   readonly #prefetches: Record<WorkKind, ItemPrefetch>;
   readonly #activeJobs = new Map<string, ActiveJob>();
   /**
-   * The jobs in the order in which they are served. The next account is the one that was served least recently; of its
-   * jobs, the one that was served least recently is next.
+   * The jobs in the order in which items are claimed for them. The account that was served least recently comes first;
+   * of its jobs, the one that was served least recently.
    */
   readonly #queue = new FairQueue<ActiveJob>();
   /** Items that this process has claimed and whose outcomes are not recorded yet. */
@@ -125,7 +125,7 @@ export class JobRunner {
     let isOver = false;
     const begin = (job: JobDocument) => {
       isOver = true;
-      // The slot of the claim becomes a slot of the job.
+      // The claim has counted its slot itself. From now on, the job counts it.
       prefetch.claimedCount -= 1;
       const activeJob = new ActiveJob(job, prefetch);
       activeJob.isExhausted = true;
@@ -144,9 +144,7 @@ export class JobRunner {
     return { item, begin, giveBack: () => this.#context.items.unclaim(item).finally(drop), drop };
   };
 
-  /**
-   * Begins no more items of a job that is being cancelled. Its unclaimed items are cancelled elsewhere, in the store.
-   */
+  /** Stops claiming items of a job that is being cancelled. JobCompletion cancels its unclaimed items in the store. */
   stopClaims = (jobId: string): void => {
     const activeJob = this.#activeJobs.get(jobId);
     if (activeJob === undefined) return;
@@ -169,8 +167,8 @@ export class JobRunner {
   }
 
   /**
-   * Stops the runner. Work that has begun gets some seconds to finish. All other items are put back, which takes at
-   * most 2 s.
+   * Stops the runner. Work that has begun may continue for SHUTDOWN_WORK_MS. The runner then puts all other items back,
+   * for at most SHUTDOWN_GIVE_BACK_MS.
    */
   async stop(): Promise<void> {
     const { promise: idle, resolve } = Promise.withResolvers<void>();
@@ -199,7 +197,9 @@ export class JobRunner {
     this.#claimMore();
   }
 
-  /** Claims items of a running job from now on. If the job is active already, its items are looked for again. */
+  /**
+   * Adds a running job, so that its items are claimed. If the job was added before, a new search for its items begins.
+   */
   #add(job: JobDocument): void {
     const known = this.#activeJobs.get(job._id);
     if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
@@ -243,7 +243,7 @@ export class JobRunner {
       this.#warningLogger('Items could not be claimed')(error);
       this.#pauseClaims(prefetch, startedMs);
     }
-    // If the claim took every item of the job, no more can be claimed.
+    // A claim that took every item of the job leaves none to claim.
     endClaim(claimed === null || claimed.length === job.totalItems);
     const items = claimed ?? [];
     activeJob.reserve(items.length - count);
@@ -257,7 +257,7 @@ export class JobRunner {
     this.#claimMoreAfter(prefetch.recordOutage(startedMs, performance.now()));
   }
 
-  /** Works on an item for which a slot is reserved, until this process has nothing more to do with the item. */
+  /** Works on an item in a reserved slot, until this process has nothing more to do with the item. */
   async #work(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
     const slot = activeJob.takeSlot(() => {
       this.#removeIfIdle(activeJob);
@@ -318,7 +318,7 @@ export class JobRunner {
     await this.#retryLater(item, pauseMs, 'tries', failure);
   }
 
-  /** Puts an item back. It waits until the unavailable store responds again. */
+  /** Puts an item back because a store is unavailable. The item is claimed again when the store responds. */
   async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#options.metrics.waits.inc({ type: job.type });
     this.#warningLogger('A store was away for an item, which waits for it')(cause);

@@ -23,17 +23,17 @@ const SWEEP_INTERVAL_MS = 15_000;
 const MIN_STALE_AGE_MS = 10_000;
 /** The age from which the sweep continues the removal of a job. A live process would have finished it by then. */
 const MIN_STUCK_REMOVAL_AGE_MS = 5 * 60_000;
-/** The time after which the work on an item has certainly ended. */
+/** The time after which work on an item has certainly ended. */
 const MAX_ITEM_WORK_MS = HOUR_MS;
-/** How long owners may renew their claims after an outage, before the claims are considered expired. */
+/** How long owners may renew their claims after an outage, before the sweep treats the claims as expired. */
 const RENEWAL_GRACE_MS = 12_000;
 const SWEEP_BATCH_SIZE = 200;
 const ITEM_BATCH_SIZE = 500;
 
 /**
- * Sweeps for what dead processes, lost messages and expiry have left of jobs and items. A sweep may run in several
- * processes at once, because every step has a condition that lets it take effect only once. It returns how many
- * documents it changed, not how many it read; what it cannot change is left for the next round.
+ * Cleans up jobs and items after dead processes, lost messages and expiry. A sweep may run in several processes at
+ * once, because every step has a condition that lets it take effect only once. Each sweep returns how many documents it
+ * changed; what it cannot change is left for the next round.
  */
 export class JobSweeps {
   readonly #context: JobsContext;

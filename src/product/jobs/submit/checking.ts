@@ -62,8 +62,8 @@ interface FoundSubmit {
 }
 
 /**
- * Reads and checks a submit or a dry run, and makes an order of it. Credits and storage are checked later, when the
- * order is submitted.
+ * Finds and checks everything to which a submit or a dry run refers, and makes an order of it. Credits and storage are
+ * checked later, when the order is submitted.
  */
 export async function checkJobSubmit(
   { accountId }: Caller,

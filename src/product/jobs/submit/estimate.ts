@@ -77,19 +77,19 @@ function itemsPerSegment(order: JobOrder): number[][] {
   return itemCounts;
 }
 
-/** The fonts of the service, which find characters and families that are missing. */
+/** Finds characters and font families that the service lacks. */
 export interface JobFonts {
   fonts: Pick<InstalledFonts, 'findWarnings'>;
 }
 
-/** A warning about text that a step writes. `steps` are the indexes of the steps in the same pass. */
+/** A warning about the text that a step draws. `steps` are the indexes of all steps of the same pass. */
 export interface StepFontWarning extends FontWarning {
   steps: number[];
 }
 
 /**
- * The characters and families that the fonts lack for the passes of these variants, without duplicates. The text of a
- * render is not checked, because it is known only when the page is drawn.
+ * The characters and font families that the service lacks for the passes of the variants, without duplicates. The text
+ * of a render is not checked, because it is known only when the page is drawn.
  */
 export async function findFontWarnings(
   { fonts }: JobFonts,

@@ -15,7 +15,6 @@ export type JobOrderFields = Pick<
   'type' | 'op' | 'model' | 'collection' | 'presetId' | 'presetName' | 'presetVersion'
 >;
 
-/** The fields of a new item that are known before the job is created. */
 export type NewItemFields = Pick<
   ItemDocument,
   'rootIndex' | 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'

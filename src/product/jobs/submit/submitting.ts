@@ -49,11 +49,11 @@ const ITEMS_PER_WRITE = 200;
 const MAX_ROW_CHARACTERS_PER_WRITE = 512 * 1024;
 const ITEMS_PER_DELETION = 500;
 /**
- * Up to this number, items are stored while the credits are being held, because there is little to undo if the hold
- * fails.
+ * The maximum number of items of a job whose items are stored while its credits are still being held. If the hold
+ * fails, there is then little to undo.
  */
 const MAX_CONCURRENTLY_STORED_ITEMS = 100;
-/** How often a submit tries to store its job under a key. Another process may be about to free the key. */
+/** How often a submit tries to store its job if the Idempotency-Key is taken. The key may become free in between. */
 const MAX_INSERT_ATTEMPTS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
 const SWEEP_BATCH_SIZE = 200;
@@ -134,9 +134,7 @@ export class JobSubmission {
     throw requestInProgressError();
   }
 
-  /**
-   * The earlier job with the same Idempotency-Key. Null when the key is free, or was first used more than a day ago.
-   */
+  /** The earlier job with the same Idempotency-Key. Null when the key is free, or was first used at least a day ago. */
   async #findEarlierJob({
     accountId,
     idempotencyKey,

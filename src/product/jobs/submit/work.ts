@@ -41,9 +41,9 @@ export interface CheckedWork extends Pick<JobDefinition, 'takes' | 'produces' | 
   type: JobType;
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
-  /** The assets besides those of the items. Whether they exist must still be checked. */
+  /** The assets besides those of the items. The caller must check whether they exist. */
   named: NamedAsset[];
-  /** The answer schemas that were sent. They must still be compiled. */
+  /** The answer schemas that were sent. The caller must compile them. */
   schemas: RequestedAnswerSchema[];
   warnings: StepWarning[];
   /**
@@ -91,7 +91,7 @@ function checkSentWork(body: JobRequest, models: ModelsFile, preset?: PresetCont
 
 /**
  * Checks each variant. What all variants share is taken from the first one. An asset that several variants use is
- * listed once.
+ * returned only once.
  */
 function checkVariants(
   sent: readonly RequestedVariant[],

@@ -48,7 +48,7 @@ export function createModelWork(
         itemIndex: item.index,
         attempt: item.tries + 1,
         accountId: job.accountId,
-        // An earlier request can be continued. It belongs to the segment at which the claim began.
+        // The item's request belongs to the segment at which this claim began. Only that segment can continue it.
         ...(segment.index === (item.progress?.segment ?? 0) &&
           withoutAbsentFields({ requestId: item.requestId })),
         async keep(requestId) {
@@ -65,7 +65,7 @@ export function createModelWork(
       const retry = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
       throw new ItemFailureError({ code, message, mayPass: !retry.isLast, ...retry });
     }
-    // The duration is only a statistic. The paid answer must not be lost if it cannot be stored.
+    // The paid answer must not be lost because its duration, which is only a statistic, cannot be stored.
     await typicalSeconds.record(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };

@@ -20,7 +20,7 @@ export interface PassWorkOptions extends Pick<PageWorkOptions, 'fonts' | 'imageW
   meters: { ops: Pick<OpMeter, 'recordRun'> };
 }
 
-/** Makes the function that runs a pass over the picture of an item. It also reads the second assets of the pass. */
+/** Makes the function that runs a pass over the picture of an item. It also reads the additional assets of the pass. */
 export function createPassWork(options: PassWorkOptions) {
   return (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>): Promise<SegmentResult> =>
     runPass({ options, call, segment, input });

@@ -56,7 +56,7 @@ export interface SegmentWorkers {
 
 type WorkContext = Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>;
 
-/** A failure of the work that is not an API error, such as a failure of a provider. */
+/** The failure of an item for a reason other than an API error, such as a failure of a provider. */
 export class ItemFailureError extends Error {
   override readonly name = 'ItemFailureError';
   readonly failure: ItemWorkFailure;
@@ -235,7 +235,7 @@ export class ItemPerformer {
   }
 
   /**
-   * Makes the failure of a segment. It contains what the item has used so far and, in a chain, the index of the failed
+   * Makes the failure of a segment. It contains the usage of the item so far and, in a chain, the index of the failed
    * segment.
    */
   #failureAtSegment(
@@ -245,7 +245,7 @@ export class ItemPerformer {
     job: JobDocument,
   ): ItemFailureError {
     const failure = this.#failureOf(error, job);
-    // A run that was begun is billed, unless the service caused the failure.
+    // A pass or a page that was begun is billed as one run, unless the service caused the failure.
     const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
     return new ItemFailureError({
       ...failure,

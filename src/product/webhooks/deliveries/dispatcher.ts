@@ -11,7 +11,10 @@ import type { AttemptSlots, WorkerSlot } from './slots.ts';
  */
 const ENDPOINT_LEASE_MS = 30_000;
 const LEASE_RENEWAL_INTERVAL_MS = 5_000;
-/** The longest pause between two reads of a schedule with endpoints, so that a lost wake-up delays no delivery. */
+/**
+ * The longest pause between two reads of a schedule with endpoints. It limits the delay of a delivery whose wake-up was
+ * lost.
+ */
 const MAX_SCHEDULE_READ_PAUSE_MS = 1_000;
 /** The pause between two reads of an empty schedule. */
 const EMPTY_SCHEDULE_PAUSE_MS = 5_000;
@@ -20,8 +23,8 @@ const EMPTY_SCHEDULE_PAUSE_MS = 5_000;
  */
 const MAX_CLAIMS_PER_READ = 64;
 /**
- * How long a due endpoint is postponed if there is no slot for it, in milliseconds. A slow endpoint is postponed for
- * longer, because there may be many of them.
+ * How long a due endpoint is postponed if there is no slot for it, in milliseconds. There may be many slow endpoints,
+ * so they are postponed for longer.
  */
 const POSTPONE_MS = 500;
 const SLOW_ENDPOINT_POSTPONE_MS = 2_000;
@@ -172,7 +175,7 @@ export class WebhookDispatcher {
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(ENDPOINT_SCHEDULE_KEY, member, holder, afterMs);
-      // Another read follows if a delivery was queued for the endpoint in the meantime, or if endpoints may have been
+      // Another read follows if a delivery was queued for the endpoint in the meantime, or if other endpoints may be
       // waiting for this slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {

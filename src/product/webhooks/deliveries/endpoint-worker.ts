@@ -23,8 +23,8 @@ interface EndpointWorkerOptions {
 /** What the dispatcher offers to a worker while the worker holds an endpoint. */
 interface EndpointTurn extends Pick<WorkerSlot, 'recordAttempt'> {
   /**
-   * Returns whether the worker may make another attempt, and whether its lease is long enough for it. The worker asks
-   * before each attempt.
+   * Returns whether the worker may make another attempt, and whether its lease is long enough for it. The worker calls
+   * it before each attempt.
    */
   mayContinue(): Promise<boolean>;
 }
@@ -119,8 +119,8 @@ const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 const ATTEMPT_RESULT_LABELS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
 /**
- * The metrics of deliveries. Every process reads the same counts from the stores, so only one of the values is
- * exported.
+ * The metrics of deliveries. Every process reads the same counts of due deliveries and of disabled endpoints, so their
+ * maximum is exported instead of their sum.
  */
 export class WebhookMetrics {
   readonly #inFlight = new Gauge({

@@ -28,8 +28,7 @@ export interface WorkerSlot {
 
 /**
  * Shares the slots for webhook attempts. An endpoint is slow if its last attempt failed or took longer than 2 s. All
- * slow endpoints together get at most half of the slots (but at least one), so that the other half is left to fast
- * ones.
+ * slow endpoints together get at most half of the slots (but at least one), so that fast endpoints keep the other half.
  */
 export class AttemptSlots {
   readonly #options: AttemptSlotsOptions;

@@ -36,7 +36,7 @@ export class EndpointDisabling {
   }
 
   /**
-   * Counts a delivery that has failed for good; a repetition does not count it again. After too many of them in a row,
+   * Counts a delivery that has failed for good. A repetition has no effect. After too many such deliveries in a row,
    * the endpoint is disabled.
    */
   async countFailure(

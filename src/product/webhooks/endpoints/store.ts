@@ -155,10 +155,7 @@ export class EndpointsStore {
     await this.#endpoints.updateOne(filter, { $set: { consecutiveFailures: 0 } });
   }
 
-  /**
-   * Counts a delivery that has failed for good. A repetition does not count it again. A disabled endpoint counts no
-   * failures.
-   */
+  /** Counts a delivery that has failed for good. A repetition has no effect. A disabled endpoint counts no failures. */
   async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
     const isUncounted = { enabled: true, lastFailureId: { $ne: deliveryId } };
     const counted = { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } };

@@ -6,7 +6,7 @@ import type { Series } from '../parts/plot-drawing.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, msText, Status } from '../parts/values.ts';
 
-/** The maximum number of series in a plot. Each series has its own colour. */
+/** The maximum number of series in a plot: one per colour. */
 const MAX_PLOTTED_SERIES = 6;
 const RESPONSE_TIME_PARTS: readonly [name: string, label: string][] = [
   ['waitMs', 'wait for a thread'],
@@ -111,7 +111,7 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
         title,
         isNumber: true,
         isWide,
-        // The column is narrow, so that the column `Wait` is close to it.
+        // This column is narrow, so that the wait of the image pool is close to its threads.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),

@@ -26,7 +26,7 @@ export function joinHistories(known: OperatorHistory | undefined, latest: Operat
   };
 }
 
-/** The instant up to which the samples of every host are known, in epoch milliseconds. */
+/** The latest instant up to which the samples and marks of every host are known, in epoch milliseconds. */
 export function knownUntilMs(hosts: readonly OperatorHost[]): number {
   const lasts = hosts.map(({ history }) => Math.max(history.at.at(-1) ?? 0, history.marks.at(-1)?.at ?? 0));
   return lasts.length === 0 ? 0 : Math.min(...lasts);

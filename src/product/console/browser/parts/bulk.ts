@@ -27,7 +27,10 @@ interface BulkState extends Pick<BulkWork<never>, 'title' | 'total'> {
   wasStopped: boolean;
 }
 
-/** The number of concurrent calls. The account has more slots, but other programs of the account need some of them. */
+/**
+ * The maximum number of concurrent calls. It is below the number of the account's slots, because other programs of the
+ * account need some.
+ */
 const MAX_CONCURRENT_CALLS = 3;
 const MAX_CALL_ATTEMPTS = 6;
 const MAX_RETRY_WAIT_SECONDS = 70;

@@ -23,11 +23,11 @@ interface FiltersProps {
   onChange: (change: Record<string, string>) => void;
 }
 
-/** The debounce of typed filters. */
 const FILTER_DEBOUNCE_MS = 250;
 
 /**
- * The maximum number of filters that phones show besides the first one. If a list has more, all of them are collapsed.
+ * The maximum number of filters that phones show besides the first one. If a list has more, phones collapse all of
+ * them.
  */
 const MAX_UNCOLLAPSED_FILTERS = 2;
 
@@ -158,7 +158,7 @@ export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCoun
   </span>`;
 }
 
-/** The display options that a list may override in the common columns below. */
+/** The display options that a list may override in the predefined columns below. */
 type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {

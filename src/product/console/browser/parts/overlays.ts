@@ -79,7 +79,10 @@ interface Toast {
 }
 
 const TOAST_DURATION_MS = 5_000;
-/** How long a message with an undo button is shown, in milliseconds: long enough to read it. */
+/**
+ * How long a message with an undo button is shown, in milliseconds. It is long enough to read the message and to
+ * decide.
+ */
 const UNDO_TOAST_DURATION_MS = 12_000;
 
 const shownToasts = new SharedState<readonly Toast[]>([]);

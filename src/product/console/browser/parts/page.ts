@@ -75,7 +75,7 @@ export function LabelledValues({ of }: { of: readonly LabelledValue[] }) {
 
 const PROGRESS_DELAY_MS = 1_000;
 
-/** Replaces an empty list or result. The text says how to begin. */
+/** Shown instead of an empty list or result. The text says how to begin. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>

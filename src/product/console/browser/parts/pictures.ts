@@ -8,10 +8,7 @@ interface ThumbProps {
   alt?: string;
 }
 
-/**
- * The maximum number of cached previews. Each has an object URL, which is revoked when the preview is dropped from the
- * cache.
- */
+/** The maximum number of cached previews. Each has an object URL, which is revoked when the preview is evicted. */
 const MAX_CACHED_PREVIEWS = 400;
 /** The maximum number of previews that are fetched at the same time, because each takes a slot of the account. */
 const MAX_CONCURRENT_FETCHES = 2;
@@ -22,7 +19,7 @@ const previewUrls = new Map<string, string>();
 const waitingFetches: Array<() => void> = [];
 let runningFetchCount = 0;
 
-/** A small picture of an asset. Its space is reserved; the picture is requested when it scrolls into view. */
+/** A small picture of an asset. Its space is reserved at once; the picture is requested when it scrolls into view. */
 export function Thumbnail({ id, edge = 128, alt = '' }: ThumbProps) {
   const box = useRef<HTMLSpanElement>(null);
   const [url, setUrl] = useState(previewUrls.get(`${id}/${edge}`));

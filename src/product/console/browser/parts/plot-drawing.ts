@@ -135,7 +135,9 @@ function plotDataOf({ times, series, isStacked = false }: PlotProps): uPlot.Alig
   return [[...times], ...values];
 }
 
-/** The height of the plot as a multiple of its highest curve. Labels of marks need room above the curves. */
+/**
+ * The height of the plot as a multiple of its highest curve. It leaves room for the labels of marks above the curves.
+ */
 function headroomOf({ marks = [] }: PlotProps): number {
   return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
 }
@@ -165,7 +167,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   let free = end;
   for (const { x, text } of shown.toReversed()) {
     const width = ctx.measureText(text).width;
-    // The label of a mark near the right edge is to the left of its line.
+    // Near the right edge, the label is to the left of its line.
     const start = x + gap + width > end ? x - gap - width : x + gap;
     if (text === '' || start + width > free) continue;
     // The background of a label covers the lines of other marks.

@@ -35,7 +35,7 @@ export interface PagedList<T> {
 
 type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The longest pause after failures, as a multiple of the usual pause. */
+/** The longest pause between loads after failures, as a multiple of the usual pause. */
 const MAX_BACKOFF_FACTOR = 8;
 
 /**

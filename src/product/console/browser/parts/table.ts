@@ -8,7 +8,7 @@ export interface Column<Row> {
   of: (row: Row) => View;
   /** Whether the values are numbers, which are aligned to the right. */
   isNumber?: boolean;
-  /** Whether the column is left out on screens below 800 px. */
+  /** Whether screens below 800 px leave out the column. */
   isWide?: boolean;
   /** The width of the column in CSS, such as `9em`. Columns without one share the rest. */
   width?: string;
@@ -220,7 +220,8 @@ function rowForKey(key: string, active: number, count: number): number | undefin
 
 function scrollToRow(box: HTMLElement | null, row: number): void {
   const { scrollTop = 0, clientHeight = 0 } = box ?? {};
-  // When scrolling up, the row above must be visible too, because the head of the table covers the first row.
+  // When the user scrolls up, the row above must be visible as well, because the table's head covers the first visible
+  // row.
   const [top, bottom] = [row * ROW_HEIGHT_PX, (row + 2) * ROW_HEIGHT_PX];
   if (top < scrollTop) box?.scrollTo({ top });
   else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });

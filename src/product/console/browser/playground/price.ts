@@ -17,12 +17,12 @@ interface Price {
   steps: NonNullable<JobEstimate['steps']>;
 }
 
-/** The debounce of the price. It is longer than the usual pause between two typed letters. */
+/** The debounce of the price. It is longer than the usual pause between two keystrokes. */
 const PRICE_DELAY_MS = 600;
 
 /**
- * Shows the price of the work. It is the price of a job that does the same, because the dry run of a job needs no
- * picture. A call and a job are charged equally for a pass.
+ * Shows the price of the work, which is that of a job with the same work: the dry run of a job needs no picture, and a
+ * pass costs the same in a call and in a job.
  */
 export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
   const { data } = useLoad((signal) => readPrice(work, definition, signal), [work]);

@@ -112,8 +112,8 @@ function warningView({ code, name }: ResultPicture['warnings'][number]): View {
 }
 
 /**
- * The shortest edge of a picture for which a SSIMULACRA 2 score is computed. For a smaller picture, only the brightness
- * is compared.
+ * The shortest edge of a picture for which a SSIMULACRA 2 score is computed. Smaller pictures are compared by their
+ * brightness only.
  */
 const MIN_SCORED_EDGE_PX = 8;
 const MAX_SCORED_PIXELS = 4_000_000;

@@ -74,7 +74,6 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
       return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
     case 'steps': {
       const [only] = work.steps;
-      // The command line makes only one result per picture, so there is no command for several outputs.
       if (only === undefined || work.outputs.length > 0) return undefined;
       if (definition !== undefined && work.steps.length === 1)
         return exampleCommand(definition, { op: only.op, ...only.parameters });

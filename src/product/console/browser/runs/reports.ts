@@ -19,7 +19,7 @@ export interface RunFigures {
   sentences: readonly string[];
 }
 
-/** A part of a report. Any field may be missing, because the report may come from an old release. */
+/** A part of a report. Any field may be missing, because reports of old releases have fewer fields. */
 type ReportPart = Readonly<Record<string, unknown>>;
 
 /**

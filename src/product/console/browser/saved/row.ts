@@ -63,7 +63,7 @@ export function valuesOf(row: Readonly<Record<string, unknown>>): FormValues {
   return Object.fromEntries(fields);
 }
 
-/** An object without a prototype, in which every name is a plain field, even `__proto__`. */
+/** An object without a prototype. In it, every name is a plain field, even `__proto__`. */
 function emptyObject(): Record<string, unknown> {
   return Object.create(null);
 }

@@ -64,7 +64,7 @@ function JobList() {
   });
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
-  /** The jobs to act on: the selected rows, or without a selection all jobs that match the filters. */
+  /** The jobs to act on: the selected ones, or if none is selected, all jobs that match the filters. */
   const meant = () => {
     if (chosen.size === 0)
       return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };

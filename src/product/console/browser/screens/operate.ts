@@ -14,7 +14,7 @@ import { useQuery } from '../router.ts';
 const STATE_POLL_INTERVAL_MS = 4_000;
 /** The interval between two reads while the service is idle. The service takes a sample every ten seconds. */
 const IDLE_STATE_POLL_INTERVAL_MS = 10_000;
-/** The timeout of a read. Only a process that hangs takes longer. */
+/** The timeout of a read, in milliseconds. Only a process that hangs needs longer. */
 const STATE_TIMEOUT_MS = 4_000;
 const RESTART_REASON_TEXTS: Readonly<Record<string, string>> = {
   ...{ exit: 'ended', signal: 'killed', memory: 'killed for want of memory', hung: 'hung' },

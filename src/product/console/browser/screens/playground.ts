@@ -15,7 +15,6 @@ import type { Offer } from '../playground/work-form.ts';
 import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
 
-/** The debounce of a run after a change of the work. */
 const RUN_DEBOUNCE_MS = 500;
 const MAX_UNDO_STEPS = 50;
 /** The query fields of the address. Another screen sets `asset` to open an asset in the playground. */
@@ -32,7 +31,8 @@ async function readOffer(signal: AbortSignal) {
     readNamedCall(transport, 'GET /presets', {}, { signal }),
     listNamedCall(transport, 'GET /templates', {}, { signal }).all(),
   ]);
-  // The modules are imported after the data has arrived, because they would otherwise delay the first drawing.
+  // The modules are imported after the data has arrived. If they were imported earlier, they would delay the first
+  // drawing.
   const [{ WorkForm, WorkPicker }, { samplesFor }] = await Promise.all([
     import('../playground/work-form.ts'),
     import('../playground/samples.ts'),
