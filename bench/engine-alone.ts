@@ -8,7 +8,7 @@ import { RedisCoordination } from '../src/platform/stores/coordination/redis.ts'
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import { ACCOUNTS_COLLECTION } from '../src/product/accounts/store.ts';
-import { JobQuota } from '../src/product/assets/quota.ts';
+import { JobOutputQuota } from '../src/product/assets/quota.ts';
 import { JobHolds } from '../src/product/billing/holds.ts';
 import { CreditMovements } from '../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
@@ -59,7 +59,7 @@ export async function engineAlone(
       topUpUrl: () => '',
     }),
     assets: {
-      quota: new JobQuota(documents, now),
+      quota: new JobOutputQuota(documents, now),
       outputs: { show: nothing, discard: nothing },
     } as unknown as JobsContext['assets'],
     objects: {} as JobsContext['objects'],

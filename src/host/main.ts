@@ -180,7 +180,7 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     // processes that have ended.
     const { items, jobs } = jobStoresOf(stores.documents, () => new Date());
     const billing = new BillingStore(stores.documents);
-    await Promise.all([items.endAllLeases(), jobs.endSubmits(), billing.releaseReservations()]);
+    await Promise.all([items.endAllLeases(), jobs.expireSubmits(), billing.releaseReservations()]);
   }
   const capacity = new ChangeableCapacity({
     ...{ ...settings.processes, ...settings.images, ...settings.renders },
@@ -289,7 +289,7 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
       coordination.releaseSlotsByPrefix(holders),
       releaseEndpointsByHolder(coordination, holders),
       items.endLeases(name),
-      jobs.endSubmits(name),
+      jobs.expireSubmits(name),
       billing.releaseReservations(name),
     ]);
   retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>

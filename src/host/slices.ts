@@ -108,7 +108,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
   const templates = addSlice(openTemplates(shared));
   const { findMissingAssets } = assets;
   const presets = addSlice(
-    openPresets({ ...shared, missingAssets: findMissingAssets, usageOf: forwardCalls.usageOfPresets }),
+    openPresets({ ...shared, findMissingAssets, usageOf: forwardCalls.usageOfPresets }),
   );
   const { allowance } = billing;
   const transforms = addSlice(

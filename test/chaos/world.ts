@@ -12,7 +12,7 @@ import type { Caller } from '../../src/product/accounts/authentication.ts';
 import { ACCOUNTS_COLLECTION } from '../../src/product/accounts/store.ts';
 import { AssetCollections } from '../../src/product/assets/collections.ts';
 import { type AssetReader, AssetRecordCache } from '../../src/product/assets/content/reader.ts';
-import { AssetQuota, JobQuota } from '../../src/product/assets/quota.ts';
+import { AssetQuota, JobOutputQuota } from '../../src/product/assets/quota.ts';
 import { AssetRemoval } from '../../src/product/assets/removal.ts';
 import { AssetsStore } from '../../src/product/assets/store.ts';
 import { JobOutputs } from '../../src/product/assets/uploads/outputs.ts';
@@ -117,7 +117,7 @@ export async function openWorld({
           findStatuses: async (_accountId: string, ids: readonly string[]) =>
             new Map(ids.map((id) => [id, 'DONE' as const])),
         }),
-        quota: new JobQuota(reached, now),
+        quota: new JobOutputQuota(reached, now),
         outputs,
       },
       events: {

@@ -11,7 +11,7 @@ import { AccountLinks } from './content/links.ts';
 import { AssetReader, AssetRecordCache } from './content/reader.ts';
 import { AssetPreviews, contentRoutes } from './content/routes.ts';
 import { MAX_FETCHED_IMAGE_BYTES, MAX_UNFINISHED_UPLOAD_MS, MAX_UPLOAD_BYTES } from './limits.ts';
-import { AssetQuota, JobQuota } from './quota.ts';
+import { AssetQuota, JobOutputQuota } from './quota.ts';
 import { AssetRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';
 import { AssetsStore } from './store.ts';
@@ -55,7 +55,7 @@ export interface JobAssets {
   /** Reads inputs. They may be as large as an upload. */
   reader: AssetReader;
   store: AssetsStore;
-  quota: JobQuota;
+  quota: JobOutputQuota;
   outputs: JobOutputs;
 }
 
@@ -102,7 +102,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       return assetIds.filter((id) => !done.has(id));
     },
 
-    jobs: { reader: inputs, store, quota: new JobQuota(documents, now), outputs },
+    jobs: { reader: inputs, store, quota: new JobOutputQuota(documents, now), outputs },
 
     sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, uploads }),
     stop: async () => records.close(),

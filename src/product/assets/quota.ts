@@ -13,11 +13,11 @@ interface QuotaDocument {
   /** The assets that are being added or removed. */
   moving: Array<{ assetId: string; at: string }>;
   /** The changes by jobs that are not complete yet; absent before the first one. */
-  marks?: JobQuotaMark[];
+  marks?: JobOutputQuotaMark[];
 }
 
 /** A change of the counter by a job. It is removed when the job document has recorded the change. */
-interface JobQuotaMark {
+interface JobOutputQuotaMark {
   jobId: string;
   /** The direction: `in` takes quota, `out` returns the unused part of it. */
   way: 'in' | 'out';
@@ -129,7 +129,7 @@ function isFull(quota: QuotaDocument | null, limit: number): boolean {
  *   out: `markReturn` adds an `out` mark with a token; the job document stores the first token; `giveBack` subtracts
  *        the units of the mark with this token and removes all marks of the job
  */
-export class JobQuota {
+export class JobOutputQuota {
   readonly #quota: DocumentCollection<QuotaDocument>;
   readonly #now: () => Date;
 
@@ -195,11 +195,11 @@ export class JobQuota {
     );
   }
 
-  #mark(jobId: string, direction: JobQuotaMark['way'], count: number): JobQuotaMark {
+  #mark(jobId: string, direction: JobOutputQuotaMark['way'], count: number): JobOutputQuotaMark {
     return { jobId, way: direction, token: randomText(12), count, at: this.#now().toISOString() };
   }
 }
 
-function findMark(quota: QuotaDocument | null, jobId: string): JobQuotaMark | undefined {
+function findMark(quota: QuotaDocument | null, jobId: string): JobOutputQuotaMark | undefined {
   return quota?.marks?.find((mark) => mark.jobId === jobId);
 }

@@ -56,8 +56,8 @@ interface OpBase<N extends string> {
   parameters: TObject;
   /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
-  /** Finds a violation that concerns several parameters. It is called after each parameter is valid by itself. */
-  rule?: (given: GivenParameters) => ParameterViolation | undefined;
+  /** Finds a violation of a rule that concerns several parameters. It is called after each parameter is valid by itself. */
+  findInvalidParameter?: (given: GivenParameters) => ParameterViolation | undefined;
   produces: 'image' | 'json';
   requiresAssets: boolean;
   requiresPrompt: boolean;

@@ -30,7 +30,7 @@ type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
   example: RequestedArguments<P> & SharedParameters<P>;
-  rule?(given: RequestedArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
+  findInvalidParameter?(given: RequestedArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */
@@ -93,14 +93,16 @@ export const JSON_OP = { ...PIXEL_OP, produces: 'json', renamed: {} } as const;
 export function definePixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
   source: CompilablePixelOp<N, P, S> & RenamedOption<P, S>,
 ): PixelOp<N> {
-  const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
+  const { op, description, findInvalidParameter, renamed = {}, compile, readsSecondAsset } = source;
   const filled = createDefaultsFiller(source.parameters);
   return {
     ...PIXEL_OP,
     op,
     description,
     parameters: argumentsSchema({ ...sharedParametersOf(source.parameters), ...source.parameters }),
-    rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? checkPassParameters(given),
+    findInvalidParameter: (given) =>
+      findInvalidParameter?.(given as Parameters<typeof findInvalidParameter>[0]) ??
+      checkPassParameters(given),
     produces: 'image',
     ...(readsSecondAsset === undefined ? { syncEndpoint: TRANSFORM_ENDPOINT } : { readsSecondAsset }),
     example: { parameters: source.example as GivenParameters },
@@ -145,7 +147,7 @@ export function defineImageOp<const N extends string, O extends StepName>(
     description,
     parameters: declared,
     readsSecondAsset,
-    rule: findInvalidArgument,
+    findInvalidParameter: findInvalidArgument,
     ...(source as unknown as PixelOpDefinition<N, TProperties>),
     compile(params) {
       const sent = withoutAbsentFields(Object.fromEntries(own.map((name) => [name, params[name]])));

@@ -3,7 +3,7 @@ import { ApiError, type ApiErrorContext, type ErrorCode } from '../../platform/h
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { isCallerError } from './errors.ts';
 
-const ENDED_CHANNEL = 'delivery/ended';
+const LEASE_ENDED_CHANNEL = 'delivery/ended';
 /**
  * The lifetime of a lease. A process renews its lease while it works. If the process is killed, the others wait at most
  * this long.
@@ -60,7 +60,7 @@ export class Leases {
 
   static async open(options: LeasesOptions): Promise<Leases> {
     const leases = new Leases(options);
-    leases.#unsubscribe = await options.coordination.subscribe(ENDED_CHANNEL, (message) =>
+    leases.#unsubscribe = await options.coordination.subscribe(LEASE_ENDED_CHANNEL, (message) =>
       leases.#receiveEnd(message),
     );
     return leases;
@@ -124,7 +124,7 @@ export class Leases {
     // The lease is given back before the message is sent, so that the woken processes can take it.
     await Promise.allSettled([
       coordination.endLease(lease, processId),
-      coordination.publish(ENDED_CHANNEL, JSON.stringify(ended)),
+      coordination.publish(LEASE_ENDED_CHANNEL, JSON.stringify(ended)),
     ]);
   }
 

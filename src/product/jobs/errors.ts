@@ -112,12 +112,12 @@ export function assetUnreadyError(index: number, status: string): ApiError {
   return new ApiError('invalid_state', message, { param: 'assetIds', details: { index, status } });
 }
 
-export function secondAssetMissingError(param: string, assetId: string): ApiError {
+export function additionalAssetMissingError(param: string, assetId: string): ApiError {
   const message = `${param} names ${assetId}, which is not one of your assets.`;
   return new ApiError('not_found', message, { param, details: { missing: [assetId] } });
 }
 
-export function secondAssetUnreadyError(param: string, assetId: string, status: string): ApiError {
+export function additionalAssetUnreadyError(param: string, assetId: string, status: string): ApiError {
   const message = `${param} names ${assetId}, whose bytes have not arrived or are not an image: it is ${status}.`;
   return new ApiError('invalid_state', message, { param, details: { status } });
 }

@@ -51,8 +51,8 @@ export function parseCreationWindow(
   { createdFrom, createdTo }: { createdFrom?: string | number; createdTo?: string | number },
   prefix = '',
 ): CreationWindow {
-  const from = parseBound(`${prefix}createdFrom`, createdFrom, 0);
-  const to = parseBound(`${prefix}createdTo`, createdTo, LAST_MS_OF_DAY);
+  const from = parseRangeBound(`${prefix}createdFrom`, createdFrom, 0);
+  const to = parseRangeBound(`${prefix}createdTo`, createdTo, LAST_MS_OF_DAY);
   if (from !== undefined && to !== undefined && from > to) {
     const message = `${prefix}createdFrom is after ${prefix}createdTo, so nothing was created between them: exchange the two.`;
     throw invalidParamError(`${prefix}createdFrom`, message, undefined, [
@@ -73,7 +73,11 @@ async function findPresetFilter(accountId: string, reference: string, presets: P
  * Parses one end of the range.
  * @param intoDayMs the time of day in milliseconds that a date without a time stands for.
  */
-function parseBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
+function parseRangeBound(
+  param: string,
+  sent: string | number | undefined,
+  intoDayMs: number,
+): string | undefined {
   if (sent === undefined) return undefined;
   const text = String(sent);
   const instantMs = EPOCH_MS_PATTERN.test(text) ? Number(text) : parseIsoMs(text, intoDayMs);

@@ -49,7 +49,7 @@ export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-const IDS_PER_CALL = 500;
+const ITEMS_PER_UPDATE = 500;
 /**
  * How many items are read for each item to claim. The surplus replaces items that other processes claim at the same
  * time.
@@ -208,7 +208,7 @@ export class ItemsStore {
   /** Extends the leases of those claims that the owner still holds. */
   async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
     const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
-    for (const batch of inBatches(ids, IDS_PER_CALL))
+    for (const batch of inBatches(ids, ITEMS_PER_UPDATE))
       await this.#items.updateMany(
         { _id: { $in: batch }, owner, queue: 'claimed' },
         { $set: { leaseUntil } },
@@ -337,7 +337,7 @@ export class ItemsStore {
         const waiting = { sort: sortBy('index'), fields: ['index'] };
         const first = await this.#items.findOne({ jobId, queue }, waiting);
         if (first === null) break;
-        const part = { $gte: first.index, $lt: first.index + IDS_PER_CALL };
+        const part = { $gte: first.index, $lt: first.index + ITEMS_PER_UPDATE };
         await this.#items.updateMany({ jobId, queue, index: part }, cancel);
       }
     }

@@ -126,7 +126,7 @@ export class JobReader {
 
   async countByStatus(accountId: string, filters: JobFilters): Promise<JobCount[]> {
     const rows = await this.#context.jobs.countByStatus(accountId, filters);
-    await this.#cleanUpCounted(accountId, rows);
+    await this.#cleanUpIfAnyEnded(accountId, rows);
     const counts = new Map<string, JobCount>();
     for (const { status, type, count } of rows) {
       const key = `${status}/${type}`;
@@ -139,7 +139,7 @@ export class JobReader {
   readonly usage: UsageSource = async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
     const rows = await this.#context.jobs.sumUsage(accountId, window, USAGE_GROUP_FIELDS[groupBy]);
-    await this.#cleanUpCounted(accountId, rows);
+    await this.#cleanUpIfAnyEnded(accountId, rows);
     return rows.map(({ key, jobs, credits, items }) => ({
       key: String(key ?? CONSOLE_USAGE_KEY),
       jobs: Number(jobs),
@@ -161,7 +161,7 @@ export class JobReader {
   };
 
   /** Cleans up the ended jobs of an account, if `rows` counts any in the phase `ended`. */
-  async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
+  async #cleanUpIfAnyEnded(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
     if (!rows.some(({ phase }) => phase === 'ended')) return;
     const ended = await this.#context.jobs.findEnded(accountId);
     await Promise.all(ended.map((job) => this.#options.completion.cleanUp(job)));

@@ -123,7 +123,7 @@ const MAX_CACHED_FILES = 30_000;
  * The TTL of a cached archive, in milliseconds. It is short, because an archive contains the names of source assets,
  * which may be deleted.
  */
-const ARCHIVE_CACHE_MS = 60_000;
+const ARCHIVE_CACHE_TTL_MS = 60_000;
 const EXTENSIONS_UNLIKE_FORMAT: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
@@ -147,7 +147,7 @@ export class JobResults {
    */
   readonly #archives = new LRUCache<string, Promise<ZipArchive>>({
     maxSize: MAX_CACHED_FILES,
-    ttl: ARCHIVE_CACHE_MS,
+    ttl: ARCHIVE_CACHE_TTL_MS,
   });
 
   constructor(context: ResultsContext) {

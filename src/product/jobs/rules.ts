@@ -47,7 +47,7 @@ export class ItemStoppedError extends Error {
 }
 
 /** How many times an item is tried if its failures are retryable. */
-const MAX_TRIES = 3;
+const MAX_ITEM_TRIES = 3;
 /**
  * How many claims of an item may end because their process died. After that, the item is assumed to have killed the
  * processes.
@@ -114,7 +114,7 @@ export function isUncountedTry(
 
 /** Milliseconds until a failed item is retried; null when it has failed permanently. */
 export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number): number | null {
-  const isLast = failure.isLast ?? triesBefore + 1 >= MAX_TRIES;
+  const isLast = failure.isLast ?? triesBefore + 1 >= MAX_ITEM_TRIES;
   if (!failure.mayPass || isLast) return null;
   return failure.retryAfterMs ?? FIRST_RETRY_PAUSE_MS * 4 ** triesBefore;
 }

@@ -20,12 +20,12 @@ import { MISPLACED_JOB_FIELDS } from './errors.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 import { VariantFields } from './variant.ts';
 
-const JobStatusText = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
-const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
-const ItemStatusText = oneOfField(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+const JobStatusSchema = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+const JobTypeSchema = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
+const ItemStatusSchema = oneOfField(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 
 /** A query field with epoch milliseconds, a date or an instant. */
-const momentField = (description: string) => {
+const instantQueryField = (description: string) => {
   const millis = { type: 'string', pattern: '^\\d{1,13}$' };
   return Type.String({
     description,
@@ -47,17 +47,17 @@ const maxCredits = Type.Optional(
   }),
 );
 
-const bodyMomentField = (description: string) =>
+const instantBodyField = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
 
 /** Selects the images of a job by their collection and age instead of by their ids. */
 const AssetSelection = Type.Object(
   {
     collection: Type.Optional(textField('Of this collection.')),
-    createdFrom: bodyMomentField(
+    createdFrom: instantBodyField(
       'Stored at or after: epoch milliseconds, an ISO-8601 date or an instant (UTC).',
     ),
-    createdTo: bodyMomentField('At or before, in the same forms; a bare date includes the whole day.'),
+    createdTo: instantBodyField('At or before, in the same forms; a bare date includes the whole day.'),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -196,10 +196,10 @@ const filterFields = {
   op: Type.Optional(textField('Jobs that were submitted as this op.')),
   rootJobId: Type.Optional(textField('Every attempt of one job.')),
   createdFrom: Type.Optional(
-    momentField('At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).'),
+    instantQueryField('At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).'),
   ),
   createdTo: Type.Optional(
-    momentField('At or before, in the same forms; a bare date includes the whole day.'),
+    instantQueryField('At or before, in the same forms; a bare date includes the whole day.'),
   ),
 };
 
@@ -207,15 +207,15 @@ export const JobFilterQuery = Type.Object(filterFields);
 export type JobFilterQuery = Static<typeof JobFilterQuery>;
 
 export const JobListQuery = Type.Object({
-  status: Type.Optional(JobStatusText),
-  type: Type.Optional(JobTypeText),
+  status: Type.Optional(JobStatusSchema),
+  type: Type.Optional(JobTypeSchema),
   ...filterFields,
   fields,
   ...PagingQuery,
 });
 export type JobListQuery = Static<typeof JobListQuery>;
 
-export const JobItemsQuery = Type.Object({ status: Type.Optional(ItemStatusText), ...PagingQuery });
+export const JobItemsQuery = Type.Object({ status: Type.Optional(ItemStatusSchema), ...PagingQuery });
 export type JobItemsQuery = Static<typeof JobItemsQuery>;
 
 const sandbox = Type.Optional(
@@ -225,7 +225,7 @@ const sandbox = Type.Optional(
 export const JobItem = Type.Object(
   {
     index: int32Field('From 0.'),
-    status: ItemStatusText,
+    status: ItemStatusSchema,
     assetId: Type.Optional(textField('The asset that it works on.')),
     variant: Type.Optional(textField("The variant's name, or its index as text.")),
     resultAssetId: Type.Optional(textField('The asset that it made.')),
@@ -286,8 +286,8 @@ const summaryFields = {
     description: 'Distinguishes a job from the estimate that a dry run answers.',
   }),
   id: Type.String(),
-  status: JobStatusText,
-  type: JobTypeText,
+  status: JobStatusSchema,
+  type: JobTypeSchema,
   totalItems: int32Field('Items of the job.'),
   completedItems: int32Field('Items that made a result.'),
   failedItems: int32Field('Items that failed.'),
@@ -350,7 +350,7 @@ export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems }, 
 export type ResumedJob = Static<typeof ResumedJob>;
 
 export const JobCount = Type.Object(
-  { status: JobStatusText, type: JobTypeText, count: Type.Integer() },
+  { status: JobStatusSchema, type: JobTypeSchema, count: Type.Integer() },
   { title: 'JobCount' },
 );
 export type JobCount = Static<typeof JobCount>;
@@ -370,7 +370,7 @@ export const JobEstimate = Type.Object(
     object: Type.Literal('estimate', {
       description: 'Distinguishes an estimate from the job that a submit answers.',
     }),
-    type: JobTypeText,
+    type: JobTypeSchema,
     totalItems: int32Field('Items of the job.'),
     sandbox,
     creditsPerItem: int64Field('The highest, where variants differ.'),

@@ -57,7 +57,7 @@ const JOB_INDEXES: readonly IndexSpec[] = [
 /** The age at which the sweep undoes a hidden job. No submit takes that long, so its process must have died. */
 export const MAX_SUBMIT_MS = 5 * 60_000;
 /** How long the last writes of a process may still take to reach the store after its death. */
-const LAST_WRITES_MS = 5_000;
+const MAX_LATE_WRITE_MS = 5_000;
 
 export const JOBS_COLLECTION: DeclaredCollection = {
   name: 'jobs',
@@ -299,8 +299,8 @@ export class JobsStore {
    * Makes the unfinished submits of an ended process old enough for the next sweep to undo them.
    * @param submitter the name of the process. Absent: the unfinished submits of all processes.
    */
-  async endSubmits(submitter?: string): Promise<void> {
-    const phaseAt = new Date(this.#now().getTime() - MAX_SUBMIT_MS + LAST_WRITES_MS).toISOString();
+  async expireSubmits(submitter?: string): Promise<void> {
+    const phaseAt = new Date(this.#now().getTime() - MAX_SUBMIT_MS + MAX_LATE_WRITE_MS).toISOString();
     const submitting = {
       phase: { $in: ['hidden', 'undone'] },
       ...(submitter !== undefined && { submitter }),

@@ -41,7 +41,7 @@ const MAX_IMPORTED_SCHEMAS = 20;
 export async function parsePresetEntries(
   entries: readonly unknown[],
   accountId: string,
-  { models, missingAssets, answerSchemas }: PresetContentRules,
+  { models, findMissingAssets, answerSchemas }: PresetContentRules,
   now: Date,
 ): Promise<{ drafts: PresetDraft[]; errors: string[] }> {
   checkImportEntryCount(PRESET_KIND, entries.length);
@@ -51,7 +51,7 @@ export async function parsePresetEntries(
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseTooManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
   const references = entriesRead.flatMap(({ named }) => named);
-  const missing = await findMissingAssetIds(references, accountId, missingAssets);
+  const missing = await findMissingAssetIds(references, accountId, findMissingAssets);
   const checked = await partitionEntries(read.accepted, async ({ draft, named, schemas }) => {
     await refuseMissingAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
     await answerSchemas.check(accountId, schemas);
@@ -82,12 +82,12 @@ function refuseTooManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
 async function findMissingAssetIds(
   named: ParsedPresetContent['named'],
   accountId: string,
-  missingAssets: FindMissingAssets,
+  findMissingAssets: FindMissingAssets,
 ): Promise<Set<string>> {
   const ids = [...new Set(named.map(({ assetId }) => assetId))];
   const missing = new Set<string>();
   for (const batch of inBatches(ids, ASSETS_PER_QUERY)) {
-    for (const id of await missingAssets(accountId, batch)) missing.add(id);
+    for (const id of await findMissingAssets(accountId, batch)) missing.add(id);
   }
   return missing;
 }

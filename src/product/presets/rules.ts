@@ -18,7 +18,7 @@ export type FindMissingAssets = (accountId: string, assetIds: readonly string[])
 /** What the checks of steps and subjects need. */
 export interface PresetContentRules {
   models: ModelsFile;
-  missingAssets: FindMissingAssets;
+  findMissingAssets: FindMissingAssets;
   answerSchemas: Pick<AnswerSchemaChecker, 'check'>;
 }
 
@@ -74,11 +74,11 @@ export function checkPresetChange(change: PresetChange, models: ModelsFile): voi
 export async function parseRunnablePresetContent(
   sent: RequestedPresetContent,
   accountId: string,
-  { models, missingAssets, answerSchemas }: PresetContentRules,
+  { models, findMissingAssets, answerSchemas }: PresetContentRules,
   where = '',
 ): Promise<PresetContent> {
   const { content, named, schemas } = parsePresetContent(sent, models, where);
-  await refuseMissingAssets(named, accountId, missingAssets);
+  await refuseMissingAssets(named, accountId, findMissingAssets);
   await answerSchemas.check(accountId, schemas);
   return content;
 }
@@ -156,11 +156,11 @@ export function checkPresetWidths(widths: readonly number[] | undefined, param: 
 export async function refuseMissingAssets(
   named: readonly VersionAsset[],
   accountId: string,
-  missingAssets: FindMissingAssets,
+  findMissingAssets: FindMissingAssets,
 ): Promise<void> {
   if (named.length === 0) return;
   const ids = named.map(({ assetId }) => assetId);
-  const absent = new Set(await missingAssets(accountId, ids));
+  const absent = new Set(await findMissingAssets(accountId, ids));
   const refused = named.filter(({ assetId }) => absent.has(assetId));
   const param = refused[0]?.param;
   if (param === undefined) return;

@@ -20,7 +20,7 @@ export async function findPageWarnings(
   page: SizedTemplatePage,
   row: TemplateRow,
   html: string,
-  missingAssets: readonly string[],
+  missingAssetIds: readonly string[],
 ): Promise<CallWarning[]> {
   const ofVariables = variableWarnings(page, row);
   await nextTurn();
@@ -30,7 +30,7 @@ export async function findPageWarnings(
     ...ofVariables,
     ...ofStyles,
     ...blockedUrlWarnings(html),
-    ...warningsNamed('missing_asset', missingAssets),
+    ...warningsNamed('missing_asset', missingAssetIds),
   ];
 }
 

@@ -24,7 +24,7 @@ import {
 import {
   loadCallImage,
   type MeteredCallOptions,
-  type PoolCallTerms,
+  type PoolCallOptions,
   runCountedWork,
   SyncCall,
 } from './metered-call.ts';
@@ -80,7 +80,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
   );
 
   /** Loads the second image. Errors name its parameter instead of that of the first. */
-  async function loadOtherImage({ other, otherParam }: ImagePair, terms: PoolCallTerms) {
+  async function loadOtherImage({ other, otherParam }: ImagePair, terms: PoolCallOptions) {
     const { bytes: loaded, header } = await loadCallImage(other, options, terms, otherParam);
     const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;
     requireReadableHeader(bytes, header, null, otherParam);

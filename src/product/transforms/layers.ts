@@ -14,7 +14,7 @@ import { findOp } from '../catalogue/index.ts';
 import type { GivenParameters } from '../catalogue/op.ts';
 import type { PresetStep, RequestedStep } from '../catalogue/plan/step.ts';
 import { type ImageSource, MAX_MULTIPART_BYTES, parseImageUrl } from './input.ts';
-import { loadCallImage, type MeteredCallOptions, type PoolCallTerms } from './metered-call.ts';
+import { loadCallImage, type MeteredCallOptions, type PoolCallOptions } from './metered-call.ts';
 
 /** A second picture of a call, which its steps read. */
 export interface RequestedLayer {
@@ -151,7 +151,7 @@ export async function loadLayers(
   sent: readonly RequestedLayer[],
   files: readonly AdditionalFile[],
   options: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
-  terms: PoolCallTerms,
+  terms: PoolCallOptions,
 ): Promise<{ layers?: LayerFiles }> {
   if (sent.length === 0) return {};
   const layers: Record<string, LayerFiles[string]> = {};

@@ -37,7 +37,7 @@ type SyncCallOptions = Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>
  * What a pool needs to know about a call: the account, the deadline, and a signal that aborts when the client
  * disconnects.
  */
-export interface PoolCallTerms {
+export interface PoolCallOptions {
   accountId: string;
   signal: AbortSignal;
   deadlineMs: number;
@@ -74,7 +74,7 @@ export function sendTimesOfFailedCalls(app: FastifyInstance): void {
 /** A synchronous call between its admission and its response. Its time counts from the first byte of the request. */
 export class SyncCall {
   readonly caller: Caller;
-  readonly terms: PoolCallTerms;
+  readonly terms: PoolCallOptions;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #options: SyncCallOptions;
@@ -97,7 +97,7 @@ export class SyncCall {
    * Gives the call a place in the queue of the image pool while its body is being read.
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
-  reserveQueuePlace(imageWorkers: ImageWorkers): PoolCallTerms {
+  reserveQueuePlace(imageWorkers: ImageWorkers): PoolCallOptions {
     const incoming = imageWorkers.admitIncoming(this.caller.accountId, announcedBytes(this.#request) ?? 0);
     this.#reply.raw.once('close', incoming.end);
     return { ...this.terms, incoming };
@@ -191,7 +191,7 @@ export interface LoadedImage {
 export async function loadCallImage(
   source: ImageSource,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
-  { accountId, signal, deadlineMs }: PoolCallTerms,
+  { accountId, signal, deadlineMs }: PoolCallOptions,
   param?: string,
 ): Promise<LoadedImage> {
   switch (source.kind) {

@@ -4,7 +4,7 @@ import type { RenderRequest } from '../../imaging/renders/renders.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { MeteredCallOptions, PoolCallTerms, SyncCall } from './metered-call.ts';
+import type { MeteredCallOptions, PoolCallOptions, SyncCall } from './metered-call.ts';
 
 /**
  * Finds the assets to which a page refers, as `asset://<assetId>` or by the service's own URL of their content, signed
@@ -89,7 +89,7 @@ function checkTotalAssetsSize(sizeBytes: number): void {
 }
 
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
-  terms: PoolCallTerms;
+  terms: PoolCallOptions;
   /** Waits for work on an asset, such as its conversion. The account's slot is held until the work has ended. */
   finish: SyncCall['finish'];
 }

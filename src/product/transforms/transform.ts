@@ -44,7 +44,7 @@ import {
   type LoadedImage,
   loadCallImage,
   type MeteredCallOptions,
-  type PoolCallTerms,
+  type PoolCallOptions,
   runCountedWork,
   runCountedWorks,
   SyncCall,
@@ -118,7 +118,7 @@ interface OpenCall {
   request: TransformRequest;
   reply: FastifyReply;
   syncCall: SyncCall;
-  terms: PoolCallTerms;
+  terms: PoolCallOptions;
   input: CallInput;
 }
 
@@ -252,7 +252,7 @@ class TransformCallHandler {
   async #runOnPictures<T>(
     open: OpenCall,
     layers: readonly RequestedLayer[],
-    start: (pictures: LoadedPictures & PoolCallTerms) => RunningCall<T>,
+    start: (pictures: LoadedPictures & PoolCallOptions) => RunningCall<T>,
   ): Promise<T & { bytesIn: number }> {
     const pictures = await this.#loadPictures(open, layers);
     // The size is read first, because the bytes are transferred to a worker, which empties these arrays.

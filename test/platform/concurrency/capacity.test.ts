@@ -53,7 +53,7 @@ t.test('a change of IMAGE_THREADS reaches the items that a process works on', as
   const prefetch = new ItemPrefetch(capacity.imageThreads, capacity.jobItems);
   const worked = () => {
     prefetch.claimedCount = 0;
-    while (prefetch.isIdle) prefetch.claimedCount += 1;
+    while (prefetch.hasFreeWorker) prefetch.claimedCount += 1;
     return prefetch.claimedCount;
   };
   t.equal(worked(), 1);

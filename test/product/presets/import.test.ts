@@ -100,7 +100,7 @@ t.test(
     let turns = 0;
     const rules = {
       models: readModels(),
-      missingAssets: async (_: string, ids: readonly string[]) => {
+      findMissingAssets: async (_: string, ids: readonly string[]) => {
         trips.push([...ids]);
         return ids.filter((id) => id === 'ast_3');
       },

@@ -13,7 +13,7 @@ const subjects = [
 const own = ['ast_1', 'ast_2', 'ast_3', 'ast_4'];
 const rules = {
   models: readModels(),
-  missingAssets: async (accountId: string, ids: readonly string[]) =>
+  findMissingAssets: async (accountId: string, ids: readonly string[]) =>
     ids.filter((id) => accountId !== 'acc_a' || !own.includes(id)),
   answerSchemas: { check: async () => {} },
 };

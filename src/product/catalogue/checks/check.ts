@@ -42,7 +42,7 @@ export function checkOpParameters(
 ): CheckedParameters {
   const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT_SCHEMA : op.parameters;
   const own = normalizeParameterSpelling(op, given as GivenParameters);
-  const violation = findFirstViolation(schema, own, op.op) ?? op.rule?.(own);
+  const violation = findFirstViolation(schema, own, op.op) ?? op.findInvalidParameter?.(own);
   if (violation === undefined) return own as CheckedParameters;
   const { key, message, details, corrections: certain = [] } = violation;
   const corrections = certain.length > 0 ? certain : fieldCorrections(op, violation);
@@ -107,11 +107,11 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
   const isOwn = ([name]: [string, unknown]) => Object.hasOwn(op.parameters.properties, name);
   const own = fields.filter(isOwn);
   const others = fields.filter((field) => !isOwn(field));
-  const ownStep = validStep(op, own);
+  const ownStep = parseValidStep(op, own);
   if (ownStep === undefined) return { says };
   const instead = [
-    [generalStep(op, ownStep, others)],
-    ...named.map((taker) => [ownStep, validStep(taker, others)]),
+    [findGeneralStep(op, ownStep, others)],
+    ...named.map((taker) => [ownStep, parseValidStep(taker, others)]),
   ].flatMap((steps) => (steps.includes(undefined) ? [] : [{ steps: steps as object[] }]));
   return { says, ...(instead.length > 0 && { instead }) };
 }
@@ -133,7 +133,7 @@ function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenPa
  * arguments of the special op, unless the caller has sent others. Undefined if there is no more general op, or if it
  * refuses the parameters.
  */
-function generalStep(
+function findGeneralStep(
   op: PixelOp,
   { parameters }: ValidStep,
   sent: readonly [string, unknown][],
@@ -143,19 +143,20 @@ function generalStep(
   const general = Object.values<Op>(OPS).find((other) => other.op === step.operation);
   const isTaken = (name: string) => general && Object.hasOwn(general.parameters.properties, name);
   if (general === undefined || !Object.keys(parameters).every(isTaken)) return undefined;
-  return validStep(
+  return parseValidStep(
     general,
     Object.entries({ ...withoutAbsentFields(step.params), ...parameters, ...Object.fromEntries(sent) }),
   );
 }
 
 /** A step with these parameters, whose texts are parsed as in a query; undefined if its op refuses them. */
-function validStep(op: Op, sent: readonly [string, unknown][]): ValidStep | undefined {
+function parseValidStep(op: Op, sent: readonly [string, unknown][]): ValidStep | undefined {
   const parsed = sent.map(([name, value]) =>
     typeof value === 'string' ? parseOpParameters(op, { [name]: value }) : { [name]: value },
   );
   const parameters = Object.assign({}, ...parsed);
-  const problem = findFirstViolation(op.parameters, parameters, op.op) ?? op.rule?.(parameters);
+  const problem =
+    findFirstViolation(op.parameters, parameters, op.op) ?? op.findInvalidParameter?.(parameters);
   return problem === undefined ? { op: op.op, parameters } : undefined;
 }
 
@@ -185,7 +186,7 @@ export function findFirstViolation(
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
   // A misspelt name is reported before a missing one, because a misspelt name usually causes the missing one.
-  const [unknown, ...others] = unknownKeys(schema, value);
+  const [unknown, ...others] = undeclaredKeysOf(schema, value);
   if (unknown !== undefined) return violationByUndeclaredKeys([], [unknown, ...others], value, schema, owner);
   // For a choice between schemas, ajv lists the failures of each schema first, and the failure of the choice last.
   const error = validate.errors?.at(-1);
@@ -196,7 +197,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
   const path = violationPathOf(error);
   const { missingProperty } = error.params as Record<string, string | undefined>;
   const schema = error.parentSchema as TSchema;
-  const [unknown, ...others] = unknownKeys(schema, error.data);
+  const [unknown, ...others] = undeclaredKeysOf(schema, error.data);
   if (unknown !== undefined) {
     const parent = path.slice(0, -1);
     const names = [unknown, ...others] as const;
@@ -231,7 +232,7 @@ function violationSubjectOf(owner: string): ViolationSubject {
 }
 
 /** The names in an object that its schema does not declare. */
-function unknownKeys(schema: TSchema, value: unknown): string[] {
+function undeclaredKeysOf(schema: TSchema, value: unknown): string[] {
   return schema.additionalProperties === false ? undeclaredNamesIn(value, schema) : [];
 }
 

@@ -60,7 +60,7 @@ export const compressOp = definePixelOp({
     ),
   },
   example: { maxBytes: 200_000, format: 'webp' },
-  rule(given) {
+  findInvalidParameter(given) {
     const [first, second] = TARGET_PARAMETERS.filter((name) => given[name] !== undefined);
     if (second !== undefined) {
       return {

@@ -12,15 +12,15 @@ export const blurOp = definePixelOp({
 });
 
 /** The maximum strength in flat and in jagged areas. sharp accepts greater ones, but they only amplify noise. */
-const MAX_STRENGTH = 100;
+const MAX_SHARPEN_STRENGTH = 100;
 
 export const sharpenOp = definePixelOp({
   op: 'sharpen',
   description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
     sigma: OPERATIONS.sharpen.declared.sigma,
-    flat: adaptParameter(OPERATIONS.sharpen.declared.m1, { maximum: MAX_STRENGTH }),
-    jagged: adaptParameter(OPERATIONS.sharpen.declared.m2, { maximum: MAX_STRENGTH }),
+    flat: adaptParameter(OPERATIONS.sharpen.declared.m1, { maximum: MAX_SHARPEN_STRENGTH }),
+    jagged: adaptParameter(OPERATIONS.sharpen.declared.m2, { maximum: MAX_SHARPEN_STRENGTH }),
   },
   example: { sigma: 1.5 },
   renamed: { m1: ['flat'], m2: ['jagged'] },

@@ -17,7 +17,7 @@ export const resizeOp = definePixelOp({
     }),
   },
   example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
-  rule(given): ParameterViolation | undefined {
+  findInvalidParameter(given): ParameterViolation | undefined {
     const refused = OPERATIONS.resize.findInvalidArgument(given);
     if (refused !== undefined) return refused;
     const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
@@ -85,7 +85,7 @@ export const cropOp = definePixelOp({
     focalY: CROP_ARGUMENTS.focalY,
   },
   example: { aspect: '16:9', gravity: 'attention' },
-  rule(given) {
+  findInvalidParameter(given) {
     const rectangle = RECTANGLE_PARAMETERS.find((name) => given[name] !== undefined);
     if (given.aspect !== undefined && rectangle !== undefined) {
       return {
@@ -110,7 +110,7 @@ export const cropOp = definePixelOp({
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
-    // `width` and `height` are present: `findConflict` requires both for a crop without an aspect.
+    // `width` and `height` are present: `findInvalidParameter` requires both for a crop without an aspect.
     const rectangle = { left: x, top: y, width: width as number, height: height as number };
     return {
       steps: [
@@ -173,7 +173,7 @@ export const trimOp = definePixelOp({
 });
 
 const MAX_MARGIN_PX = 8192;
-const SIDES = ['top', 'right', 'bottom', 'left'] as const;
+const PAD_SIDES = ['top', 'right', 'bottom', 'left'] as const;
 
 export const padOp = definePixelOp({
   op: 'pad',
@@ -189,8 +189,8 @@ export const padOp = definePixelOp({
     mode: OPERATIONS.extend.declared.extendWith,
   },
   example: { all: 24, background: '#ffffff' },
-  rule(given) {
-    const side = SIDES.find((name) => given[name] !== undefined);
+  findInvalidParameter(given) {
+    const side = PAD_SIDES.find((name) => given[name] !== undefined);
     if (given.all !== undefined && side !== undefined) {
       const message = `${side} and all exclude each other: send sides or all.`;
       return { key: side, message, details: { suggest: ['all', side] } };
@@ -199,7 +199,7 @@ export const padOp = definePixelOp({
       return {
         key: 'all',
         message: 'No side is named: send all, or at least one of top, right, bottom and left.',
-        details: { missing: ['all', ...SIDES], suggest: ['all', ...SIDES] },
+        details: { missing: ['all', ...PAD_SIDES], suggest: ['all', ...PAD_SIDES] },
       };
     }
     return undefined;

@@ -8,7 +8,13 @@ import { promptField } from '../parameters.ts';
 interface ImageModelOpSource<N extends ModelCategory>
   extends Pick<
     AiOp<N>,
-    'op' | 'description' | 'jobType' | 'requiresAssets' | 'requiresPrompt' | 'example' | 'rule'
+    | 'op'
+    | 'description'
+    | 'jobType'
+    | 'requiresAssets'
+    | 'requiresPrompt'
+    | 'example'
+    | 'findInvalidParameter'
   > {
   /**
    * The parameters that every model of the category understands. The limits of a single model are in
@@ -106,7 +112,7 @@ export const removeBackgroundOp = defineImageModelOp({
 });
 
 const MAX_MARGIN_PX = 2000;
-const SIDES = ['top', 'right', 'bottom', 'left'];
+const EXPAND_SIDES = ['top', 'right', 'bottom', 'left'];
 
 export const expandOp = defineImageModelOp({
   op: 'expand',
@@ -117,8 +123,8 @@ export const expandOp = defineImageModelOp({
     bottom: parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
     left: parameter.integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
   },
-  rule: (given) =>
-    SIDES.every((side) => (given[side] ?? 0) === 0)
+  findInvalidParameter: (given) =>
+    EXPAND_SIDES.every((side) => (given[side] ?? 0) === 0)
       ? { key: 'top', message: 'One of top, right, bottom and left must be above 0.', details: { min: 1 } }
       : undefined,
   jobType: 'ai-edit',

@@ -8,7 +8,7 @@ export const overlayOp = defineImageOp('composite', {
   description:
     'Lays a second picture, such as a logo, over each: an asset; in steps of a transform also a part layer (then layer2), or layerUrl.',
   example: { layerAssetId: 'ast_111111111111111111111111', position: 'southeast', scale: 0.2, opacity: 0.8 },
-  rule({ x, y, margin }) {
+  findInvalidParameter({ x, y, margin }) {
     if ((x === undefined) !== (y === undefined)) {
       const missing = x === undefined ? 'x' : 'y';
       return {

@@ -99,7 +99,7 @@ function firstKeywordValue(schemas: readonly TSchema[], keywords: readonly strin
     .find((value) => value !== undefined);
 }
 
-const EXACT_PRICE =
+const EXACT_PRICE_HINT =
   'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
 
 /** The price of the op, as data. */
@@ -122,7 +122,7 @@ function quotaPricing(plans: readonly Plan[]): OpPricing {
     basis: 'process_quota',
     processLimit: Object.fromEntries(plans.map(({ id, processLimit }) => [id, processLimit])),
     overageCredits: Object.fromEntries(overage),
-    exactPrice: EXACT_PRICE,
+    exactPrice: EXACT_PRICE_HINT,
     summary:
       "Each item counts once against the plan's monthly allowance; past it, a run costs overageCredits.",
   };
@@ -134,7 +134,7 @@ function itemPricing(op: AiOp, models: ModelsFile): OpPricing {
     basis: 'per_item' as const,
     markup: models.markup,
     creditsPerUsd: models.creditsPerUsd,
-    exactPrice: EXACT_PRICE,
+    exactPrice: EXACT_PRICE_HINT,
   };
   if (model === undefined) {
     const summary = 'Priced per item by its model; no model is offered by default, so name one.';

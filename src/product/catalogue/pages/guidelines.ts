@@ -16,11 +16,11 @@ import { PASS_PARAMETERS } from '../parameters.ts';
 import type { AgentGuidelines, OpDefinition } from '../schema.ts';
 import { isSharedParameter, parameterSummaryLine, runsOnlyWithinSyncSteps, syncCallText } from './op-text.ts';
 
-const LEAD =
+const GUIDELINES_LEAD =
   'Put the address of the service (BASE) before paths. Send `Authorization: ApiKey <key>` with every call.';
 
 /** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
-const RULES: readonly PageBlock[] = [
+const AGENT_INSTRUCTIONS: readonly PageBlock[] = [
   headingBlock('One image now'),
   paragraphBlock('Nothing is stored. Parameters go into the query of POST /api/v1/images/transform:'),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
@@ -95,8 +95,13 @@ export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Da
 export function guidelinesPage(definitions: readonly OpDefinition[]): DocumentationPage {
   return {
     title: 'Darkroom: guidelines for agents',
-    lead: LEAD,
-    blocks: [...RULES, ...sharedSection(definitions), headingBlock('Ops'), ...definitions.flatMap(opSection)],
+    lead: GUIDELINES_LEAD,
+    blocks: [
+      ...AGENT_INSTRUCTIONS,
+      ...sharedSection(definitions),
+      headingBlock('Ops'),
+      ...definitions.flatMap(opSection),
+    ],
   };
 }
 

@@ -174,7 +174,7 @@ export function checkSteps(
   return {
     segments,
     subjects,
-    named: [...passSteps.flatMap(secondAssetsOf), ...references],
+    named: [...passSteps.flatMap(additionalAssetsOf), ...references],
     schemas: modelSteps.flatMap(sentAnswerSchemasOf),
   };
 }
@@ -186,7 +186,7 @@ export function sentAnswerSchemasOf(step: Pick<AiStep, 'parameters' | 'at'>): Re
 }
 
 /** The assets that a step reads besides the picture it works on: its layers, and the asset for a comparison. */
-function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
+function additionalAssetsOf(step: DeterministicStep): NamedAsset[] {
   const { steps, compareWith } = step.fragment;
   const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];
   return [...layersOf(steps), ...compared].map(({ assetId, key }) => {

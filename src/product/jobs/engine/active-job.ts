@@ -154,7 +154,7 @@ const CLAIM_BATCH_WORK_MS = 200;
 const MIN_CLAIM_BATCH_SIZE = 4;
 const MAX_CLAIM_BATCH_SIZE = 64;
 const INITIAL_MEAN_ITEM_MS = 200;
-const SMOOTHING_FACTOR = 0.2;
+const MEAN_SMOOTHING_FACTOR = 0.2;
 
 /** How long claiming pauses while a store is unavailable, in milliseconds. After each pause, a single item is tried. */
 const CLAIM_PAUSE_MS = { first: 1_000, longest: 5_000 };
@@ -212,7 +212,7 @@ export class ItemPrefetch {
   }
 
   /** Whether the work on another item could begin immediately. */
-  get isIdle(): boolean {
+  get hasFreeWorker(): boolean {
     return this.claimedCount < Math.min(this.#concurrency(), this.#maxItems()) && this.#pauseMs === 0;
   }
 
@@ -266,6 +266,6 @@ export class ItemPrefetch {
   recordWork(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);
     this.#lastEndMs = endedMs;
-    this.#meanMs += SMOOTHING_FACTOR * (Math.max(0.01, durationMs) - this.#meanMs);
+    this.#meanMs += MEAN_SMOOTHING_FACTOR * (Math.max(0.01, durationMs) - this.#meanMs);
   }
 }

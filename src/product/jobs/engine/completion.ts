@@ -66,7 +66,7 @@ export class JobCompletion {
    * @returns false when another process has already finished the clean-up.
    */
   cleanUp(job: EndedJob): Promise<boolean> {
-    return this.#runOnce(job, async () => {
+    return this.#runCleanUpOnce(job, async () => {
       await this.#settleAccount(job);
       return this.#finishCleanUp(job);
     });
@@ -95,7 +95,7 @@ export class JobCompletion {
    * wait for the job get their response after the first part of the clean-up.
    */
   async #cleanUpAndStartWaiting(job: EndedJob): Promise<JobDocument> {
-    const cleaning = this.#runOnce(job, async () => {
+    const cleaning = this.#runCleanUpOnce(job, async () => {
       try {
         await this.#settleAccount(job);
         this.#context.onEnd(job._id, job);
@@ -110,7 +110,7 @@ export class JobCompletion {
   }
 
   /** Runs a clean-up. If this process is already running one for the job, its promise is returned instead. */
-  #runOnce(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
+  #runCleanUpOnce(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
     const known = this.#runningCleanUps.get(job._id);
     if (known !== undefined) return known;
     const cleaning = steps().finally(() => this.#runningCleanUps.delete(job._id));

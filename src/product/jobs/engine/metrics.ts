@@ -25,14 +25,17 @@ const SHARED_GAUGE_OPTIONS = { labelNames: ['type' as const], registers: [], agg
  * The metrics of jobs, by type. Their help texts say what each of them counts. No label contains an account or an id.
  */
 export class JobMetrics {
-  readonly claims = counter('darkroom_job_item_claims_total', 'Items that were taken to be worked on.');
-  readonly retries = counter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
-  readonly waits = counter(
+  readonly claims = createCounter('darkroom_job_item_claims_total', 'Items that were taken to be worked on.');
+  readonly retries = createCounter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
+  readonly waits = createCounter(
     'darkroom_job_item_waits_total',
     'Items that were put back because a store did not answer; this does not count as an attempt.',
   );
-  readonly lost = counter('darkroom_job_item_claims_lost_total', 'Claims that another process took over.');
-  readonly #expiredLeases = counter(
+  readonly lost = createCounter(
+    'darkroom_job_item_claims_lost_total',
+    'Claims that another process took over.',
+  );
+  readonly #expiredLeases = createCounter(
     'darkroom_job_item_leases_expired_total',
     'Claims whose process died: tried again, or given up as poison.',
     'followed_by',
@@ -96,6 +99,6 @@ export class JobMetrics {
   }
 }
 
-function counter(name: string, help: string, label = 'type'): Counter {
+function createCounter(name: string, help: string, label = 'type'): Counter {
   return new Counter({ name, help, labelNames: [label], registers: [] });
 }

@@ -76,7 +76,7 @@ export class OutcomeRecorder {
       if (job === null || rest.length === 0) return job;
       const resultAssetIds = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
       await this.#context.assets.outputs.show(job.accountId, resultAssetIds, job.collection);
-      const counted = await this.#count(job, rest);
+      const counted = await this.#countBatch(job, rest);
       if (counted !== null) {
         if (counted.phase !== 'ended') await this.publish(counted, rest);
         view.job = counted;
@@ -91,10 +91,10 @@ export class OutcomeRecorder {
    * Counts a batch in one update, and ends the job if the batch completes it. Null when another process has recorded
    * first.
    */
-  async #count(job: JobDocument, batch: readonly DecidedItem[]): Promise<JobDocument | null> {
+  async #countBatch(job: JobDocument, batch: readonly DecidedItem[]): Promise<JobDocument | null> {
     const sums = sumOutcomes(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
-      this.#readSettlement(job, batch),
+      this.#prepareSettlement(job, batch),
       prepareEndWithOutcomes(this.#context, job, sums),
     ]);
     const asRead = { 'settlement.id': job.settlement?.id ?? null };
@@ -148,7 +148,7 @@ export class OutcomeRecorder {
   /**
    * Prepares the settlement of a batch. It contains an event for each outcome to which a webhook endpoint subscribes.
    */
-  async #readSettlement(job: JobDocument, batch: readonly DecidedItem[]): Promise<SettledBatch> {
+  async #prepareSettlement(job: JobDocument, batch: readonly DecidedItem[]): Promise<SettledBatch> {
     const [completed, failed] = await Promise.all([
       this.#context.events.isWanted(job.accountId, 'job.item.completed'),
       this.#context.events.isWanted(job.accountId, 'job.item.failed'),

@@ -33,8 +33,8 @@ import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
 
 /** How long a claim is valid, and how often it is renewed, in milliseconds. */
-const LEASE_MS = 30_000;
-const LEASE_RENEWAL_INTERVAL_MS = 10_000;
+const CLAIM_LEASE_MS = 30_000;
+const CLAIM_RENEWAL_INTERVAL_MS = 10_000;
 /** How long a stopping process continues its work before it puts items back. */
 const SHUTDOWN_WORK_MS = 8_000;
 /** How long a stopping process tries to put items back into the store. If that fails, their leases expire. */
@@ -91,7 +91,7 @@ export class JobRunner {
       pages: new ItemPrefetch(concurrency.pages, maxClaimedItems),
       models: new ItemPrefetch(concurrency.models, maxClaimedItems),
     };
-    this.#renewTimer = setInterval(() => this.#renewLeases(), LEASE_RENEWAL_INTERVAL_MS);
+    this.#renewTimer = setInterval(() => this.#renewLeases(), CLAIM_RENEWAL_INTERVAL_MS);
     this.#renewTimer.unref();
   }
 
@@ -105,9 +105,9 @@ export class JobRunner {
    * @returns whether the work on all of its items begins here at once. If so, other processes need no wake-up.
    */
   start(job: JobDocument): boolean {
-    const { isIdle } = this.#prefetches[workKindOf(job)];
-    const isWhollyClaimed = job.totalItems === 1 && isIdle && !this.#context.draining.aborted;
-    this.#add(job);
+    const { hasFreeWorker } = this.#prefetches[workKindOf(job)];
+    const isWhollyClaimed = job.totalItems === 1 && hasFreeWorker && !this.#context.draining.aborted;
+    this.#addJob(job);
     this.#claimMore();
     return isWhollyClaimed;
   }
@@ -118,8 +118,8 @@ export class JobRunner {
    */
   claimNew = (newItem: ItemDocument, type: JobType): PendingClaim | null => {
     const prefetch = this.#prefetches[workKindOf({ type, totalItems: 1 })];
-    if (!prefetch.isIdle || this.#context.draining.aborted) return null;
-    const item = this.#context.items.withNewClaim(newItem, this.#owner, LEASE_MS);
+    if (!prefetch.hasFreeWorker || this.#context.draining.aborted) return null;
+    const item = this.#context.items.withNewClaim(newItem, this.#owner, CLAIM_LEASE_MS);
     this.#ownedItems.set(item._id, item);
     prefetch.claimedCount += 1;
     let isOver = false;
@@ -132,7 +132,7 @@ export class JobRunner {
       activeJob.reserve(1);
       this.#activate(activeJob);
       this.#options.metrics.claims.inc({ type }, 1);
-      void this.#work(activeJob, item);
+      void this.#workOnItem(activeJob, item);
     };
     const drop = () => {
       if (isOver) return;
@@ -155,7 +155,7 @@ export class JobRunner {
   /** Looks for items in every running job, in case a wake-up message was lost. */
   async pollJobs(): Promise<void> {
     if (this.#context.draining.aborted) return;
-    for (const job of await this.#context.jobs.findRunning(MAX_POLLED_JOBS)) this.#add(job);
+    for (const job of await this.#context.jobs.findRunning(MAX_POLLED_JOBS)) this.#addJob(job);
     this.#claimMore();
   }
 
@@ -193,14 +193,14 @@ export class JobRunner {
     if (this.#context.draining.aborted) return;
     const job = this.#activeJobs.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
     if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
-    this.#add(job);
+    this.#addJob(job);
     this.#claimMore();
   }
 
   /**
    * Adds a running job, so that its items are claimed. If the job was added before, a new search for its items begins.
    */
-  #add(job: JobDocument): void {
+  #addJob(job: JobDocument): void {
     const known = this.#activeJobs.get(job._id);
     if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
     else known.wake();
@@ -238,7 +238,7 @@ export class JobRunner {
     activeJob.reserve(count);
     let claimed: ClaimedItem[] | null = [];
     try {
-      claimed = await this.#context.items.claim(job._id, count, this.#owner, LEASE_MS);
+      claimed = await this.#context.items.claim(job._id, count, this.#owner, CLAIM_LEASE_MS);
     } catch (error) {
       this.#warningLogger('Items could not be claimed')(error);
       this.#pauseClaims(prefetch, startedMs);
@@ -248,7 +248,7 @@ export class JobRunner {
     const items = claimed ?? [];
     activeJob.reserve(items.length - count);
     if (items.length > 0) this.#options.metrics.claims.inc({ type: job.type }, items.length);
-    for (const item of items) void this.#work(activeJob, item);
+    for (const item of items) void this.#workOnItem(activeJob, item);
     this.#removeIfIdle(activeJob);
   }
 
@@ -258,13 +258,13 @@ export class JobRunner {
   }
 
   /** Works on an item in a reserved slot, until this process has nothing more to do with the item. */
-  async #work(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
+  async #workOnItem(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
     const slot = activeJob.takeSlot(() => {
       this.#removeIfIdle(activeJob);
       this.#claimMore();
     });
     this.#ownedItems.set(item._id, item);
-    await this.#workOnce(activeJob, { job: activeJob.job, item, slot });
+    await this.#workAndRecord(activeJob, { job: activeJob.job, item, slot });
     this.#disown(item);
     slot.release();
   }
@@ -273,7 +273,7 @@ export class JobRunner {
    * Works on an item and records its outcome. If an error prevents the recording, the item's lease expires, and another
    * process takes the item.
    */
-  async #workOnce({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
+  async #workAndRecord({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
     const { job, item } = work;
     const { signal } = this.#abandonController;
     const startedMs = performance.now();
@@ -284,8 +284,8 @@ export class JobRunner {
       else if (prefetch.recordStoreReached()) void this.#endStoreWaits();
       if ('outcome' in result) await this.#record(work, result.outcome);
       else if (signal.aborted) await this.#context.items.giveBack(item);
-      else if ('failure' in result) await this.#fail(work, result.failure);
-      else if ('outage' in result) await this.#waitOut(work, result.outage);
+      else if ('failure' in result) await this.#handleFailure(work, result.failure);
+      else if ('outage' in result) await this.#retryAfterOutage(work, result.outage);
       else await this.#retryLater(item, result.putBackMs, null);
     } catch (error) {
       this.#warningLogger('An item was left for its lease to run out')(error);
@@ -303,7 +303,7 @@ export class JobRunner {
   }
 
   /** Handles a failure: the item is put back if a retry may succeed, and fails otherwise. */
-  async #fail(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
+  async #handleFailure(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
     const { job, item } = work;
     if (isUncountedTry(failure, item)) {
       this.#options.metrics.waits.inc({ type: job.type });
@@ -319,7 +319,7 @@ export class JobRunner {
   }
 
   /** Puts an item back because a store is unavailable. The item is claimed again when the store responds. */
-  async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
+  async #retryAfterOutage({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#options.metrics.waits.inc({ type: job.type });
     this.#warningLogger('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
@@ -377,7 +377,9 @@ export class JobRunner {
     const { items } = this.#context;
     const ids = [...this.#ownedItems.keys()];
     if (ids.length === 0) return;
-    items.renew(this.#owner, ids, LEASE_MS).catch(this.#warningLogger('Leases of items were not renewed'));
+    items
+      .renew(this.#owner, ids, CLAIM_LEASE_MS)
+      .catch(this.#warningLogger('Leases of items were not renewed'));
   }
 
   #warningLogger(message: string): (error: unknown) => void {

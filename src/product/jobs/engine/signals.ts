@@ -1,6 +1,6 @@
 import type { JobsContext } from '../context.ts';
 
-const CHANNELS = {
+const SIGNAL_CHANNELS = {
   /** A job may have items to claim. */
   work: 'jobs/work',
   /** A job has ended. */
@@ -12,7 +12,7 @@ const CHANNELS = {
   stop: 'jobs/stop',
 } as const;
 
-type JobSignal = keyof typeof CHANNELS;
+type JobSignal = keyof typeof SIGNAL_CHANNELS;
 
 /**
  * Sends a message about one job to the processes of all hosts. A message may be lost, so every receiver also polls at a
@@ -24,7 +24,7 @@ export function sendJobSignal(
   jobId: string,
 ): void {
   coordination
-    .publish(CHANNELS[signal], jobId)
+    .publish(SIGNAL_CHANNELS[signal], jobId)
     .catch((error: unknown) => log.warn({ err: error }, 'A wake-up for jobs was not sent'));
 }
 
@@ -33,9 +33,9 @@ export async function subscribeToJobSignals(
   { coordination }: Pick<JobsContext, 'coordination'>,
   handlers: Record<JobSignal, (jobId: string) => void>,
 ): Promise<() => void> {
-  const signals = Object.keys(CHANNELS) as JobSignal[];
+  const signals = Object.keys(SIGNAL_CHANNELS) as JobSignal[];
   const ends = await Promise.all(
-    signals.map((signal) => coordination.subscribe(CHANNELS[signal], handlers[signal])),
+    signals.map((signal) => coordination.subscribe(SIGNAL_CHANNELS[signal], handlers[signal])),
   );
   return () => {
     for (const end of ends) end();

@@ -26,7 +26,7 @@ const MIN_STUCK_REMOVAL_AGE_MS = 5 * 60_000;
 /** The time after which work on an item has certainly ended. */
 const MAX_ITEM_WORK_MS = HOUR_MS;
 /** How long owners may renew their claims after an outage, before the sweep treats the claims as expired. */
-const RENEWAL_GRACE_MS = 12_000;
+const LEASE_RENEWAL_GRACE_MS = 12_000;
 const SWEEP_BATCH_SIZE = 200;
 const ITEM_BATCH_SIZE = 500;
 
@@ -75,7 +75,7 @@ export class JobSweeps {
    * Records decided outcomes that no process has recorded.
    * @returns the number of recorded items. Items of jobs that no longer exist are not counted.
    */
-  async #recordStale(stale: readonly ItemDocument[]): Promise<number> {
+  async #recordStaleOutcomes(stale: readonly ItemDocument[]): Promise<number> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
     let recorded = 0;
     for (const [jobId, decided] of byJob) {
@@ -95,7 +95,8 @@ export class JobSweeps {
    */
   async #findExpiredLeases(): Promise<ClaimedItem[]> {
     const wasPaused = performance.now() - this.#lastLeaseSweepMs > 2 * SWEEP_INTERVAL_MS;
-    if (this.#didLastReadFail || wasPaused) this.#renewalGraceEndsMs = performance.now() + RENEWAL_GRACE_MS;
+    if (this.#didLastReadFail || wasPaused)
+      this.#renewalGraceEndsMs = performance.now() + LEASE_RENEWAL_GRACE_MS;
     this.#lastLeaseSweepMs = performance.now();
     this.#didLastReadFail = true;
     const expired = await this.#context.items.findExpiredLeases(SWEEP_BATCH_SIZE);
@@ -121,7 +122,7 @@ export class JobSweeps {
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
         ended += 1;
-        await this.#recordStale([{ ...item, outcome }]);
+        await this.#recordStaleOutcomes([{ ...item, outcome }]);
         continue;
       }
       this.#options.metrics.countExpiredLease('again');
@@ -143,7 +144,7 @@ export class JobSweeps {
   }
 
   async #sweepDecidedItems(now: Date): Promise<number> {
-    return this.#recordStale(
+    return this.#recordStaleOutcomes(
       await this.#context.items.findDecidedBefore(instantBefore(now, MIN_STALE_AGE_MS), SWEEP_BATCH_SIZE),
     );
   }

@@ -19,11 +19,11 @@ import type { AnswerSchemaChecker } from '../../providers/answers.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { creditsPerVariantItem, type JobDefinition, runsPerItem } from '../definitions.ts';
 import {
+  additionalAssetMissingError,
+  additionalAssetUnreadyError,
   assetsMissingError,
   assetUnreadyError,
   referenceMissingError,
-  secondAssetMissingError,
-  secondAssetUnreadyError,
 } from '../errors.ts';
 import { parseCreationWindow } from '../filters.ts';
 import type { ModelSegment } from '../plan.ts';
@@ -124,8 +124,8 @@ async function requireVisibleAssets(
     if (status === 'DONE') continue;
     if (role === 'reference') throw referenceMissingError(param, [assetId]);
     throw status === undefined
-      ? secondAssetMissingError(param, assetId)
-      : secondAssetUnreadyError(param, assetId, status);
+      ? additionalAssetMissingError(param, assetId)
+      : additionalAssetUnreadyError(param, assetId, status);
   }
 }
 

@@ -34,14 +34,14 @@ export async function estimateJobOrder(
     credits: need.credits,
     assetCountLeft,
     ...outlook,
-    ...(isChain && { steps: pricesOf(order) }),
+    ...(isChain && { steps: stepEstimatesOf(order) }),
     ...((hasSteps || warnings.length > 0) && { warnings }),
     ...(notRetryableItems.length > 0 && { notRetryableItems: [...notRetryableItems] }),
   };
 }
 
 /** The price of each segment, summed over all items that run it. */
-function pricesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
+function stepEstimatesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
   const { variants } = order.definition;
   const itemCounts = itemsPerSegment(order);
   return (variants[0]?.segments ?? []).map((segment, index) => {

@@ -52,7 +52,7 @@ const ITEMS_PER_DELETION = 500;
  * The maximum number of items of a job whose items are stored while its credits are still being held. If the hold
  * fails, there is then little to undo.
  */
-const MAX_CONCURRENTLY_STORED_ITEMS = 100;
+const MAX_ITEMS_STORED_DURING_HOLD = 100;
 /** How often a submit tries to store its job if the Idempotency-Key is taken. The key may become free in between. */
 const MAX_INSERT_ATTEMPTS = 3;
 const SWEEP_INTERVAL_MS = 15_000;
@@ -102,7 +102,7 @@ export class JobSubmission {
       refusePriceAboveMax(order, holds.priceOf(snapshot, order.need));
       if (reservedAssets > unusedQuota)
         throw outputsExceedQuotaError(reservedAssets, unusedQuota, topUpUrl());
-      await this.#refuseOverfull(job);
+      await this.#refuseExceededBytes(job);
       claim = this.#claimOnlyItem(job, order);
       const shown = await this.#startHidden(job, order, snapshot, claim);
       await assets.quota.confirm(accountId, _id);
@@ -161,7 +161,7 @@ export class JobSubmission {
    * Refuses a job if the account's stored bytes would exceed the limit. The hidden job itself is included in the sum,
    * so that two concurrent submits cannot both pass.
    */
-  async #refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
+  async #refuseExceededBytes({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
     const all = await this.#context.jobs.sumKeptBytes(accountId);
     const limit = this.#context.maxKeptBytes;
@@ -188,7 +188,7 @@ export class JobSubmission {
       this.#context.holds.take(accountId, job._id, order.need, snapshot),
       this.#reserveQuota(job),
     ]);
-    if (order.totalItems > MAX_CONCURRENTLY_STORED_ITEMS) await money;
+    if (order.totalItems > MAX_ITEMS_STORED_DURING_HOLD) await money;
     const [[hold], hasWaiting] = await settleAll([
       money,
       admission.hasWaiting(accountId, type),

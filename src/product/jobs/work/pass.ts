@@ -52,7 +52,7 @@ async function runPass(run: PassRun): Promise<SegmentResult> {
 /** Compares the result of the steps with another asset. */
 async function compareResult(run: PassRun, otherId: string): Promise<SegmentResult> {
   const { data: bytes, warnings } = await renderLossless(run);
-  const other = await readSecondAsset(run, otherId);
+  const other = await readAdditionalAsset(run, otherId);
   const { isScored } = run.segment;
   const call = { ...workTerms(run), bytes, other, isScored };
   const comparison = await run.options.imageWorkers.compare(call).result;
@@ -100,11 +100,11 @@ async function runTransform(
 async function readLayers(run: PassRun): Promise<Pick<TransformCall, 'layers'>> {
   const layers: Record<string, LayerFile> = {};
   for (const { assetId } of run.segment.layers)
-    layers[assetId] ??= { bytes: await readSecondAsset(run, assetId) };
+    layers[assetId] ??= { bytes: await readAdditionalAsset(run, assetId) };
   return run.segment.layers.length > 0 ? { layers } : {};
 }
 
-async function readSecondAsset(run: PassRun, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
+async function readAdditionalAsset(run: PassRun, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return (await run.options.assets.reader.read(run.call.job.accountId, assetId)).bytes;
   } catch (error) {

@@ -78,7 +78,7 @@ export class ItemPutBackError extends Error {
 
 const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE_BYTES;
 /** The maximum number of warnings of an item. If there are more, the last one says how many are left out. */
-const MAX_WARNINGS = 50;
+const MAX_ITEM_WARNINGS = 50;
 const NO_PROGRESS: ChainProgress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
@@ -272,8 +272,8 @@ export class ItemPerformer {
 function storedWarnings(warnings: readonly CallWarning[]): { warnings?: CallWarning[] } {
   const all = distinctValues(warnings);
   if (all.length === 0) return {};
-  const more: CallWarning = { code: 'more', name: String(all.length - MAX_WARNINGS + 1) };
-  return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
+  const more: CallWarning = { code: 'more', name: String(all.length - MAX_ITEM_WARNINGS + 1) };
+  return { warnings: all.length > MAX_ITEM_WARNINGS ? [...all.slice(0, MAX_ITEM_WARNINGS - 1), more] : all };
 }
 
 /** Whether an error means that the work was not tried at all. */

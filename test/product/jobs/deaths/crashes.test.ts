@@ -69,7 +69,7 @@ t.test(
     );
     const alive = await world.start(null);
     const sweep = alive.lifecycle.sweeps.find(({ name }) => name === 'unfinished submits');
-    await alive.stores.jobs.endSubmits(dead[0]?.owner);
+    await alive.stores.jobs.expireSubmits(dead[0]?.owner);
     world.elapse(4_000);
     await sweep?.sweep(world.now());
     t.equal((await jobsOf(world)).length, 2, 'its last writes may be on their way');
@@ -80,7 +80,7 @@ t.test(
       [{ phase: 'hidden', submitter: dead[1]?.owner }],
       'the other may submit still',
     );
-    await alive.stores.jobs.endSubmits();
+    await alive.stores.jobs.expireSubmits();
     world.elapse(6_000);
     await sweep?.sweep(world.now());
     t.same(await jobsOf(world), []);

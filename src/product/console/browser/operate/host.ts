@@ -88,7 +88,7 @@ function coresText(cores: number): string {
   return cores === 0 ? '0' : cores.toFixed(cores < 0.1 ? 3 : 2);
 }
 
-const POOL_TITLES: readonly [name: string, title: string, isWide: boolean][] = [
+const POOL_TITLES: readonly [name: string, title: string, isHiddenWhenNarrow: boolean][] = [
   ['image', 'Image', false],
   ['slow', 'Slow', true],
   ['heavy', 'Heavy', true],
@@ -107,24 +107,29 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
     },
     { title: 'State', of: stateView, width: '100px' },
     ...POOL_TITLES.map(
-      ([name, title, isWide]): Column<OperatorProcess> => ({
+      ([name, title, isHiddenWhenNarrow]): Column<OperatorProcess> => ({
         title,
         isNumber: true,
-        isWide,
+        isHiddenWhenNarrow,
         // This column is narrow, so that the wait of the image pool is close to its threads.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),
     ),
-    { title: 'Wait', isNumber: true, isWide: true, of: ({ pools }) => waitText(pools?.image) },
+    { title: 'Wait', isNumber: true, isHiddenWhenNarrow: true, of: ({ pools }) => waitText(pools?.image) },
     {
       title: 'Memory',
       isNumber: true,
-      isWide: true,
+      isHiddenWhenNarrow: true,
       of: ({ rssBytes }) => (rssBytes === undefined ? '–' : bytesText(rssBytes)),
     },
-    { title: 'Up', isNumber: true, isWide: true, of: ({ uptimeSeconds }) => uptimeText(uptimeSeconds) },
-    { title: 'Log', isWide: true, of: ({ logLevel }) => logLevel ?? '–', width: '72px' },
+    {
+      title: 'Up',
+      isNumber: true,
+      isHiddenWhenNarrow: true,
+      of: ({ uptimeSeconds }) => uptimeText(uptimeSeconds),
+    },
+    { title: 'Log', isHiddenWhenNarrow: true, of: ({ logLevel }) => logLevel ?? '–', width: '72px' },
     {
       title: '',
       width: '92px',

@@ -159,11 +159,11 @@ export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCoun
 }
 
 /** The display options that a list may override in the predefined columns below. */
-type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
+type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isHiddenWhenNarrow' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {
   const of = ({ id }: Row) => html`<${Id} id=${id} />`;
-  return { title: 'Id', isWide: true, width: '13em', of, ...look };
+  return { title: 'Id', isHiddenWhenNarrow: true, width: '13em', of, ...look };
 }
 
 /**
@@ -172,7 +172,7 @@ export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Col
  */
 export function timeColumn<Row>(name: keyof Row & string, title: string, look: ColumnLook = {}): Column<Row> {
   const of = (row: Row) => html`<${Time} at=${row[name]} />`;
-  return { title, isWide: true, width: '14em', of, ...look };
+  return { title, isHiddenWhenNarrow: true, width: '14em', of, ...look };
 }
 
 /**
@@ -185,7 +185,7 @@ export function countColumn<Row>(
   look: ColumnLook = {},
 ): Column<Row> {
   const of = (row: Row) => html`<${Count} value=${row[name]} />`;
-  return { title, isNumber: true, isWide: true, of, ...look };
+  return { title, isNumber: true, isHiddenWhenNarrow: true, of, ...look };
 }
 
 export function statusColumn<Row extends { status: string }>(look: ColumnLook = {}): Column<Row> {

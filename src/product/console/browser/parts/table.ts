@@ -9,7 +9,7 @@ export interface Column<Row> {
   /** Whether the values are numbers, which are aligned to the right. */
   isNumber?: boolean;
   /** Whether screens below 800 px leave out the column. */
-  isWide?: boolean;
+  isHiddenWhenNarrow?: boolean;
   /** The width of the column in CSS, such as `9em`. Columns without one share the rest. */
   width?: string;
 }
@@ -134,10 +134,10 @@ function TableHead<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps
         </th>`
       }
       ${columns.map(
-        ({ title, isNumber, isWide, width }) => html`<th
+        ({ title, isNumber, isHiddenWhenNarrow, width }) => html`<th
           key=${title}
           scope="col"
-          class=${columnClassOf(isNumber, isWide)}
+          class=${columnClassOf(isNumber, isHiddenWhenNarrow)}
           style=${width === undefined ? {} : { width }}
         >
           ${title}
@@ -181,7 +181,10 @@ function TableRow<Row>(props: TableRowProps<Row>) {
       </td>`
     }
     ${columns.map(
-      (column, at) => html`<td key=${column.title} class=${columnClassOf(column.isNumber, column.isWide)}>
+      (
+        column,
+        at,
+      ) => html`<td key=${column.title} class=${columnClassOf(column.isNumber, column.isHiddenWhenNarrow)}>
         ${at === 0 && href !== undefined ? html`<a href=${href}>${column.of(row)}</a>` : column.of(row)}
       </td>`,
     )}
@@ -227,8 +230,8 @@ function scrollToRow(box: HTMLElement | null, row: number): void {
   else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });
 }
 
-function columnClassOf(isNumber = false, isWide = false): string | undefined {
-  const names = [...(isNumber ? ['number'] : []), ...(isWide ? ['wide'] : [])];
+function columnClassOf(isNumber = false, isHiddenWhenNarrow = false): string | undefined {
+  const names = [...(isNumber ? ['number'] : []), ...(isHiddenWhenNarrow ? ['wide'] : [])];
   return names.length === 0 ? undefined : names.join(' ');
 }
 

@@ -173,7 +173,7 @@ const JOB_COLUMNS: readonly Column<JobSummary>[] = [
   { title: 'Items', width: 'min(16em, 30vw)', of: (job) => html`<${ItemCounts} job=${job} />` },
   {
     title: 'Reason',
-    isWide: true,
+    isHiddenWhenNarrow: true,
     of: ({ errorCode, errorMessage }) => errorCode && html`<span title=${errorMessage}>${errorCode}</span>`,
   },
   countColumn('actualCredits', 'Credits', { width: '7.5em' }),

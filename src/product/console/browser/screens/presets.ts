@@ -20,7 +20,12 @@ export default function PresetsScreen({ rest }: ScreenProps) {
 
 const PRESET_COLUMNS: readonly Column<PresetData>[] = [
   { title: 'Name', of: ({ name }) => name },
-  { title: 'Slug', of: ({ slug }) => html`<${Copy} text=${slug} />`, width: '18em', isWide: true },
+  {
+    title: 'Slug',
+    of: ({ slug }) => html`<${Copy} text=${slug} />`,
+    width: '18em',
+    isHiddenWhenNarrow: true,
+  },
   { title: 'Steps', of: ({ steps }) => steps.map(({ op, operation }) => op ?? operation).join(' › ') },
   {
     title: 'Version',

@@ -146,7 +146,7 @@ const REQUEST_COLUMNS: readonly Column<RequestRecord>[] = [
   { title: 'Status', width: '6em', of: ({ status }) => html`<${HttpStatus} status=${status} />` },
   {
     title: 'Error',
-    isWide: true,
+    isHiddenWhenNarrow: true,
     width: '11em',
     of: ({ error }) =>
       error &&
@@ -161,7 +161,7 @@ const REQUEST_COLUMNS: readonly Column<RequestRecord>[] = [
   {
     title: 'Sent',
     isNumber: true,
-    isWide: true,
+    isHiddenWhenNarrow: true,
     width: '7.5em',
     of: ({ bytesOut }) => html`<${ByteSize} value=${bytesOut} />`,
   },

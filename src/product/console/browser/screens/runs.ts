@@ -21,13 +21,24 @@ const RUN_COLUMNS: readonly Column<OperatorRun>[] = [
   {
     title: 'Kind',
     of: ({ kind }) => html`<${Status} status=${kind} tone="quiet" />`,
-    isWide: true,
+    isHiddenWhenNarrow: true,
     width: '128px',
   },
-  timeColumn('at', 'When', { isWide: false, width: '150px' }),
-  { title: 'Commit', of: ({ commit }) => html`<code>${commit ?? '–'}</code>`, isWide: true, width: '120px' },
-  { title: 'Result', of: ({ headline }) => headline ?? '', isWide: true },
-  { title: 'Size', of: ({ bytes }) => bytesText(bytes), isNumber: true, isWide: true, width: '88px' },
+  timeColumn('at', 'When', { isHiddenWhenNarrow: false, width: '150px' }),
+  {
+    title: 'Commit',
+    of: ({ commit }) => html`<code>${commit ?? '–'}</code>`,
+    isHiddenWhenNarrow: true,
+    width: '120px',
+  },
+  { title: 'Result', of: ({ headline }) => headline ?? '', isHiddenWhenNarrow: true },
+  {
+    title: 'Size',
+    of: ({ bytes }) => bytesText(bytes),
+    isNumber: true,
+    isHiddenWhenNarrow: true,
+    width: '88px',
+  },
 ];
 
 /** The screen of the bench and tune reports. If the address contains names of reports, these are compared. */

@@ -31,7 +31,7 @@ const TEMPLATE_COLUMNS: readonly Column<TemplateSummary>[] = [
     title: 'Variables',
     of: ({ variables }) => variables.length,
     isNumber: true,
-    isWide: true,
+    isHiddenWhenNarrow: true,
     width: '8.5em',
   },
   {

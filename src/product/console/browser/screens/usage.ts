@@ -146,7 +146,7 @@ function BucketTable({ label, title, buckets, nameOf = (key) => key }: BucketsPr
     title: heading,
     isNumber: true,
     width: '7em',
-    isWide: name === 'jobs' || name === 'credits',
+    isHiddenWhenNarrow: name === 'jobs' || name === 'credits',
     of: (bucket: UsageGroup) => html`<${Count} value=${bucket[name]} />`,
   });
   const runsOf = ({ sync, items }: UsageGroup) => sync + items;
@@ -242,14 +242,14 @@ const LEDGER_COLUMNS: readonly Column<LedgerEntry>[] = [
     of: ({ credits, held }) => html`<span class="figure">${signedText(credits || held)}</span>`,
   },
   countColumn('balanceAfter', 'Balance after', { width: '11em' }),
-  { title: 'Note', isWide: true, of: ({ note }) => note },
+  { title: 'Note', isHiddenWhenNarrow: true, of: ({ note }) => note },
   {
     title: 'Job',
-    isWide: true,
+    isHiddenWhenNarrow: true,
     width: '13em',
     of: ({ jobId }) => jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`,
   },
-  timeColumn('createdAt', 'At', { isWide: false }),
+  timeColumn('createdAt', 'At', { isHiddenWhenNarrow: false }),
 ];
 
 function signedText(value: number): string {

@@ -61,7 +61,7 @@ const ENDPOINT_COLUMNS: readonly Column<WebhookEndpoint>[] = [
     of: ({ enabled }) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
   },
   countColumn('consecutiveFailures', 'Failed in a row', { width: '11em' }),
-  { title: 'Description', isWide: true, width: '12em', of: ({ description }) => description },
+  { title: 'Description', isHiddenWhenNarrow: true, width: '12em', of: ({ description }) => description },
   timeColumn('createdAt', 'Registered'),
   idColumn(),
 ];

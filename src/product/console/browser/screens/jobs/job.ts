@@ -206,11 +206,11 @@ function itemColumnsOf(span: BarSpan): Column<JobItem>[] {
           ? html`<span title=${errorMessage}><code>${errorCode}</code> ${errorMessage}</span>`
           : warnings?.map(({ code, name }) => html`<code key=${code + name}>${code}: ${name}</code> `),
     },
-    { title: 'When', isWide: true, width: '16em', of: (item) => itemBar(item, span) },
+    { title: 'When', isHiddenWhenNarrow: true, width: '16em', of: (item) => itemBar(item, span) },
     {
       title: 'Took',
       isNumber: true,
-      isWide: true,
+      isHiddenWhenNarrow: true,
       width: '7.5em',
       of: ({ durationMs }) => html`<${Milliseconds} value=${durationMs} />`,
     },

@@ -58,7 +58,7 @@ function KeyList() {
 function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
     { title: 'Name', of: ({ name }) => name || html`<span class="quiet">without a name</span>` },
-    { title: 'Key', isWide: true, width: '11em', of: ({ hint }) => html`<code>${hint}</code>` },
+    { title: 'Key', isHiddenWhenNarrow: true, width: '11em', of: ({ hint }) => html`<code>${hint}</code>` },
     {
       title: 'Last used',
       width: '14em',
@@ -71,7 +71,7 @@ function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
     idColumn(),
     {
       title: 'Calls',
-      isWide: true,
+      isHiddenWhenNarrow: true,
       width: '6.5em',
       of: ({ id, name, hint }) =>
         html`<a href=${addressOf('/console/requests', { apiKeyId: id })} aria-label=${`Calls of ${name || hint}`}>show</a>`,
@@ -155,7 +155,7 @@ function sessionColumns(end: (session: Session) => void): Column<Session>[] {
           ? html`<${Status} status="this one" tone="good" />`
           : html`<span class="quiet">another one</span>`,
     },
-    timeColumn('createdAt', 'Signed in', { isWide: false }),
+    timeColumn('createdAt', 'Signed in', { isHiddenWhenNarrow: false }),
     timeColumn('expiresAt', 'Ends by itself'),
     idColumn(),
     {
