@@ -99,7 +99,7 @@ export const OP_NAMES = Object.keys(OPS) as OpName[];
 export const WITHIN_PARAMETERS: WithinKeyword = {
   field: 'parameters',
   names: (sent) => Object.keys(findMeantOp(sent)?.parameters.properties ?? {}),
-  keyed: stepKeyedBy,
+  keyed: findStepMeantByKey,
   checks: (sent) => findMeantOp(sent)?.runs === 'pass',
 };
 
@@ -122,7 +122,7 @@ export const WITHIN_ANY_PARAMETERS: WithinKeyword = {
  * The step that was probably meant by a key and its value: `resize` with its parameters, `grayscale` with true, or
  * `blur` with the value of its only parameter. Undefined if the key is not the name of an op.
  */
-export function stepKeyedBy(
+export function findStepMeantByKey(
   key: string,
   value: unknown,
 ): { op: string; parameters?: Record<string, unknown> } | undefined {

@@ -72,7 +72,7 @@ type RenamedOption<P extends TProperties, S> = [RenamedArguments<P, S>] extends 
     };
 
 /** What all ops on the pixels of one image have in common. */
-const PIXEL_OP = {
+const PIXEL_OP_MEMBERS = {
   runs: 'pass',
   kind: 'deterministic',
   fields: {},
@@ -85,7 +85,7 @@ const PIXEL_OP = {
  * The members that all ops share that return JSON about a picture. Such an op runs in a synchronous call, or as the
  * last step of a job.
  */
-export const JSON_OP = { ...PIXEL_OP, produces: 'json', renamed: {} } as const;
+export const JSON_OP_MEMBERS = { ...PIXEL_OP_MEMBERS, produces: 'json', renamed: {} } as const;
 
 /**
  * Defines a deterministic op on one image. The parameters that all such ops share are declared and handled here, once.
@@ -96,7 +96,7 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
   const { op, description, findInvalidParameter, renamed = {}, compile, readsSecondAsset } = source;
   const filled = createDefaultsFiller(source.parameters);
   return {
-    ...PIXEL_OP,
+    ...PIXEL_OP_MEMBERS,
     op,
     description,
     parameters: argumentsSchema({ ...sharedParametersOf(source.parameters), ...source.parameters }),

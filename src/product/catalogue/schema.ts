@@ -2,15 +2,15 @@ import { type Static, Type } from '@sinclair/typebox';
 import { componentSchema, oneOfField } from '../../platform/http/fields.ts';
 import { ImageModelPrice } from '../models/schema.ts';
 
-const ByPlan = Type.Record(Type.String(), Type.Integer());
+const NumberByPlan = Type.Record(Type.String(), Type.Integer());
 
 export const OpPricing = componentSchema('OpPricing', {
   basis: Type.Union([Type.Literal('per_item'), Type.Literal('process_quota'), Type.Literal('free')]),
   defaultModel: Type.Optional(ImageModelPrice),
   markup: Type.Optional(Type.Number({ description: 'price = providerPrice x (1 + markup).' })),
   creditsPerUsd: Type.Optional(Type.Integer()),
-  processLimit: Type.Optional(ByPlan),
-  overageCredits: Type.Optional(ByPlan),
+  processLimit: Type.Optional(NumberByPlan),
+  overageCredits: Type.Optional(NumberByPlan),
   exactPrice: Type.Optional(Type.String({ description: 'How to learn the exact price of one request.' })),
   summary: Type.String(),
 });

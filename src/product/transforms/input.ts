@@ -25,7 +25,7 @@ import { isPublicAddress } from '../../platform/outbound/target.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
-import { stepKeyedBy, WITHIN_PARAMETERS } from '../catalogue/index.ts';
+import { findStepMeantByKey, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { checkJsonSize } from '../catalogue/plan/step.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
@@ -97,7 +97,7 @@ export async function readCallInput(
   if (type === 'application/json') {
     request.body = await request.readJson();
     refuseMisplacedFields(request, contents);
-    return parseReference(request.body, contents);
+    return parseJsonInput(request.body, contents);
   }
   if (type === 'multipart/form-data') {
     using multipart = await Multipart.open(request, body, {
@@ -130,7 +130,7 @@ export function parseBodyFields(
 ): BodyFields {
   if (body === undefined) return {};
   if (isForm) return parseMultipartFields(body as Record<string, string>, contents);
-  return parseReference(body, contents).fields;
+  return parseJsonInput(body, contents).fields;
 }
 
 export async function readFilePart({ bytes, declaredType }: MultipartFile) {
@@ -174,7 +174,7 @@ const LAYER_FILE_OPTIONS = {
 };
 
 /** Parses a JSON body. It has either `url` or `assetId`, and may have op, preset, parameters, steps and outputs. */
-function parseReference(body: unknown, contents: BodyContents): CallInput {
+function parseJsonInput(body: unknown, contents: BodyContents): CallInput {
   if (!isJsonObject(body))
     throw invalidParamError('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
@@ -211,7 +211,7 @@ const NO_JSON_IMAGE_HINT: FieldHint = {
   suggest: ['file', 'url', 'assetId'],
 };
 
-const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
+const CALL_VIOLATION_SUBJECT = { owner: 'this call', noun: 'field' } as const;
 const ANY_OBJECT_SCHEMA = Type.Object({}, { additionalProperties: true });
 
 /** Fields that callers send in a body by mistake, because they belong elsewhere or to another service. */
@@ -252,7 +252,7 @@ function unknownFieldsError(
   const [param] = names;
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
     { param, names, sent, schema },
-    CALL_SUBJECT,
+    CALL_VIOLATION_SUBJECT,
   );
   const encoded = decodingCorrections(param, sent[param]);
   const details = { allowed, ...withoutAbsentFields({ suggest }) };
@@ -339,7 +339,7 @@ function parseWorkFields({ op, preset, parameters, steps, outputs }: Record<stri
 /** The error for an `op` that is an object instead of a name, such as `{"resize": {"width": 9}}`. */
 function opAsObjectError(op: Record<string, unknown>): ApiError {
   const [[key, value] = ['', null], ...others] = Object.entries(op);
-  const keyed = others.length === 0 ? stepKeyedBy(key, value) : undefined;
+  const keyed = others.length === 0 ? findStepMeantByKey(key, value) : undefined;
   const message = 'op must be the name of an op, as text; what it takes goes into parameters.';
   if (keyed === undefined) return invalidParamError('op', message);
   const { op: name, parameters } = keyed;
@@ -360,7 +360,7 @@ function parseParameters(value: unknown): Record<string, unknown> {
       { path: 'parameters' },
       value,
       ANY_OBJECT_SCHEMA,
-      CALL_SUBJECT,
+      CALL_VIOLATION_SUBJECT,
     );
     throw invalidParamError('parameters', message, undefined, corrections);
   }

@@ -63,7 +63,7 @@ interface TimedRun {
 const runningCalls = new WeakMap<FastifyRequest, SyncCall>();
 
 /** Adds the header Server-Timing to failed synchronous calls, with the times that are known. */
-export function sendTimesOfFailedCalls(app: FastifyInstance): void {
+export function addTimingsToFailedCalls(app: FastifyInstance): void {
   app.addHook('onError', (request, reply, _error, done) => {
     const times = runningCalls.get(request)?.times();
     if (times !== undefined) reply.header('server-timing', serverTiming(times));
@@ -221,7 +221,7 @@ export async function runCountedWork<T>(
   op: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return runCountedWorks(allowance, caller, [op], async () => {
+  return runCountedBatch(allowance, caller, [op], async () => {
     const result = await work();
     return { result, succeeded: [true] };
   });
@@ -233,7 +233,7 @@ export async function runCountedWork<T>(
  * @param ops the op of each run.
  * @param work returns which of the runs succeeded.
  */
-export async function runCountedWorks<T>(
+export async function runCountedBatch<T>(
   allowance: RunAllowance,
   caller: Caller,
   ops: readonly string[],

@@ -7,7 +7,7 @@ import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
 import { fontRoutes } from './fonts.ts';
-import { type MeteredCallOptions, sendTimesOfFailedCalls } from './metered-call.ts';
+import { addTimingsToFailedCalls, type MeteredCallOptions } from './metered-call.ts';
 import { metadataRoutes, readingRoutes } from './read.ts';
 import { type RenderRoutesOptions, renderRoutes } from './render.ts';
 import { resultRoutes, TemporaryResults } from './results.ts';
@@ -35,7 +35,7 @@ export function openTransforms({ settings, ...options }: TransformsOptions): Tra
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {
     async routes(app) {
-      sendTimesOfFailedCalls(app);
+      addTimingsToFailedCalls(app);
       await app.register(transformRoutes, { ...options, timeoutMs, results });
       await app.register(compareRoutes, { ...options, timeoutMs });
       await app.register(readingRoutes, { ...options, timeoutMs });

@@ -129,7 +129,7 @@ export class TransformCallCompiler {
     if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
     if (body.steps !== undefined) {
       const steps = parseSteps(query, body);
-      return this.#compileSingle('steps', sentSteps(steps), { steps }, inputs);
+      return this.#compileSingleResult('steps', sentSteps(steps), { steps }, inputs);
     }
     const { op, preset } = parseOpOrPreset(query, body);
     if (preset !== undefined) return parsePresetCall(preset, query, body);
@@ -139,7 +139,7 @@ export class TransformCallCompiler {
     const found = requireTransformOp(op, (any) => parseParameters(any, query, body), inputs);
     const parameters = parseParameters(found, query, body);
     const step = { op, parameters, at: createParameterFinder(query, body) };
-    const pass = this.#compileSingle(op, [step], { op, parameters }, inputs);
+    const pass = this.#compileSingleResult(op, [step], { op, parameters }, inputs);
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
   }
@@ -188,7 +188,7 @@ export class TransformCallCompiler {
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
-  #compileSingle(
+  #compileSingleResult(
     op: string,
     sent: readonly RequestedStep[],
     asJob: NonNullable<CompiledTransformCall['asJob']>,
@@ -210,7 +210,7 @@ export class TransformCallCompiler {
   ): CompiledCallPass {
     const { steps, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
-    const compiled = compilePass(steps, this.#models, jobOnlyError(sent, inputs), ids);
+    const compiled = compilePass(steps, this.#models, jobOnlyErrorMaker(sent, inputs), ids);
     const paramOf = (passParam: string) => findSentParameter(compiled.steps, passParam, whole);
     return { op, pass: compiled.pass, warnings: stepWarningsOf([compiled]), layers, paramOf };
   }
@@ -245,7 +245,7 @@ export function jobBodiesOfOutputs(
  * Makes the error for steps that a synchronous call cannot run in one pass. The error contains the body of a job that
  * can.
  */
-function jobOnlyError(sent: readonly RequestedStep[], inputs: JobInputs) {
+function jobOnlyErrorMaker(sent: readonly RequestedStep[], inputs: JobInputs) {
   return ({ does, step }: SinglePassObstacle): ApiError => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
     const job = { ...stepsJobBodyOf(sent), ...inputs };

@@ -120,7 +120,7 @@ function suggestSteps(
  * The ops that have the largest number of these parameters; similar names count as well. Empty if too many ops have the
  * same number of them.
  */
-function opsTaking(names: readonly string[]): string[] {
+function findBestMatchingOps(names: readonly string[]): string[] {
   const counted = TRANSFORM_OPS.map(({ op, parameters }) => {
     const known = Object.keys(parameters.properties);
     const taken = names
@@ -143,7 +143,7 @@ export function missingOpError(
   parameters: GivenParameters | undefined,
   sent: Readonly<Record<string, unknown>>,
 ): ApiError {
-  const likely = opsTaking(Object.keys({ ...parameters, ...sent }));
+  const likely = findBestMatchingOps(Object.keys({ ...parameters, ...sent }));
   const message = `op is missing: name one, such as op=${likely[0] ?? 'resize'} (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.`;
   const details = { allowed: transformOpNames(), ...(likely.length > 0 && { suggest: likely }) };
   const misnamed = Object.keys(sent).find((name) => findOp(String(sent[name])) !== undefined);

@@ -13,9 +13,9 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The keys of a query that determine the form of the response. */
-const OPTION_KEYS: readonly string[] = ['response', ...DRY_RUN_QUERY_NAMES];
+const RESPONSE_OPTION_KEYS: readonly string[] = ['response', ...DRY_RUN_QUERY_NAMES];
 /** Query keys that are not parameters of an op. */
-const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', ...OPTION_KEYS];
+const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', ...RESPONSE_OPTION_KEYS];
 
 /** The fields of a query that are parameters of its op. */
 export function parametersOf(query: RawQueryFields): Record<string, string | string[] | undefined> {
@@ -48,7 +48,7 @@ function checkDryRun(query: RawQueryFields): void {
  */
 function refuseMisspeltOptions(query: RawQueryFields): void {
   for (const name of Object.keys(parametersOf(query))) {
-    const rename = nearestName(name, OPTION_KEYS);
+    const rename = nearestName(name, RESPONSE_OPTION_KEYS);
     if (rename === undefined || TRANSFORM_OPS.some(({ parameters }) => name in parameters.properties))
       continue;
     const message = `${name} is not a field of this call: did you mean ${rename}?`;

@@ -154,7 +154,7 @@ function withoutDescriptionAndDefault(schema: TSchema): TSchema {
   return rest;
 }
 
-const IMAGE_FIELDS = {
+const IMAGE_REFERENCE_PROPERTIES = {
   assetId: Type.Optional(
     Type.String({ minLength: 1, description: 'One of the assets of the account; give this or url.' }),
   ),
@@ -174,7 +174,7 @@ const EXACTLY_ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url
 const EXAMPLE_ASSET_ID = 'ast_000000000000000000000000';
 
 /** A reference to an image in JSON: an asset of the account, or a public URL. */
-export const ImageReferenceBody = Type.Object(IMAGE_FIELDS, {
+export const ImageReferenceBody = Type.Object(IMAGE_REFERENCE_PROPERTIES, {
   title: 'ImageReference',
   examples: [{ assetId: EXAMPLE_ASSET_ID }],
   additionalProperties: false,
@@ -184,7 +184,7 @@ export const ImageReferenceBody = Type.Object(IMAGE_FIELDS, {
 /** References to two images in JSON. */
 export const CompareBody = Type.Object(
   {
-    ...IMAGE_FIELDS,
+    ...IMAGE_REFERENCE_PROPERTIES,
     otherAssetId: Type.Optional(
       Type.String({ minLength: 1, description: 'The second image, one of the assets; or otherUrl.' }),
     ),
@@ -228,7 +228,7 @@ export function transformBodySchema(): TSchema {
 /** One alternative of a transform's body: the reference to an image, and one kind of work. */
 function transformReferenceSchema(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
   const fixed = { title: `Transform_${name}`, additionalProperties: false, ...EXACTLY_ONE_IMAGE };
-  return Type.Object({ ...IMAGE_FIELDS, ...work }, { ...fixed, ...options });
+  return Type.Object({ ...IMAGE_REFERENCE_PROPERTIES, ...work }, { ...fixed, ...options });
 }
 
 function exampleBodyOf(op: string, example: object): object {

@@ -45,8 +45,8 @@ import {
   loadCallImage,
   type MeteredCallOptions,
   type PoolCallOptions,
+  runCountedBatch,
   runCountedWork,
-  runCountedWorks,
   SyncCall,
   sendPicture,
 } from './metered-call.ts';
@@ -186,7 +186,7 @@ class TransformCallHandler {
     const { op, pass, warnings, layers, paramOf, asJob } = call;
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
-      const [estimate] = await this.#estimate(open, [call]);
+      const [estimate] = await this.#estimatePasses(open, [call]);
       if (estimate === undefined || estimate instanceof ApiError) throw estimate;
       return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
@@ -216,12 +216,12 @@ class TransformCallHandler {
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
       const names = branches.map(({ name }) => name);
-      return sendOutputEstimates(await this.#estimate(open, branches), names, request.id);
+      return sendOutputEstimates(await this.#estimatePasses(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
     const works = branches.map((branch) => ({ ...branch, ...addImageToJobs(input, branch.asJob) }));
     const jobs = addImageToJobs(input, ...jobBodiesOfOutputs(sent, branches));
-    const done = await runCountedWorks(allowance, syncCall.caller, ops, async () => {
+    const done = await runCountedBatch(allowance, syncCall.caller, ops, async () => {
       const made = await this.#runOnPictures(open, layers, (pictures) =>
         imageWorkers.branch({ ...pictures, ...jobs, branches: works }),
       );
@@ -240,7 +240,7 @@ class TransformCallHandler {
   }
 
   /** Estimates the result and the price of each pass of a call. */
-  async #estimate(open: OpenCall, branches: DryRunWork['branches']) {
+  async #estimatePasses(open: OpenCall, branches: DryRunWork['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
     const image = await this.#loadPictures(open, layers);
     const estimates = await estimatePasses({ image, branches, caller: open.syncCall.caller }, this.#options);

@@ -6,7 +6,7 @@ import {
   applyFixToWork,
   replaceSteps,
 } from '../../../src/product/console/browser/playground/applying.ts';
-import { rowOf, valuesOf } from '../../../src/product/console/browser/saved/row.ts';
+import { formValuesOfRow, rowOfFormValues } from '../../../src/product/console/browser/saved/row.ts';
 
 /** What a refusal lists or names in place of a call, taken over by the playground and by what is saved. */
 const definitions = new Map(
@@ -60,7 +60,7 @@ t.test('a row of a template is put right by the names of its fields', async (t) 
 
 t.test('a row and its form lead to each other', async (t) => {
   for (const values of [{}, { a: 1 }, { 'a.b': 1, 'a.c.d': [1], e: null, '__proto__.x': 2 }])
-    t.same(valuesOf(rowOf(values)), values);
+    t.same(formValuesOfRow(rowOfFormValues(values)), values);
 });
 
 t.test('other parameters go to the first step that takes them, also of a preset', async (t) => {

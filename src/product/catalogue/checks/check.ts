@@ -170,7 +170,7 @@ const ajv = new Ajv({
   verbose: true,
   formats: { 'css-color': (text) => parseCssColour(text) !== undefined },
 });
-const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${CSS_COLOUR_EXAMPLES}` };
+const FORMAT_DESCRIPTIONS = { 'css-color': `a CSS colour such as ${CSS_COLOUR_EXAMPLES}` };
 
 /**
  * The first violation of a schema by `value`, or undefined. Each schema is compiled at its first use. Its validator is
@@ -215,20 +215,20 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     schema,
     subject,
   );
-  const hint = hintFor(error.data, schema);
+  const hint = invalidValueHint(error.data, schema);
   return {
     key: path[0] ?? '',
     message: `${message}${hint.says}`,
     corrections: hint.replace === undefined ? corrections : [{ param: named.path, replace: hint.replace }],
     details: {
-      ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
+      ...{ received: error.data, expected: schema.type, ...allowedValueDetailsOf(schema) },
       ...withoutAbsentFields({ suggest: hint.suggest ?? suggest, instead }),
     },
   };
 }
 
 function violationSubjectOf(owner: string): ViolationSubject {
-  return { owner, noun: 'parameter', formats: FORMAT_WORDS };
+  return { owner, noun: 'parameter', formats: FORMAT_DESCRIPTIONS };
 }
 
 /** The names in an object that its schema does not declare. */
@@ -263,7 +263,7 @@ function violationByUndeclaredKeys(
  * The end of the message about an invalid value: what the value probably means, and which of the allowed words are
  * similar to it.
  */
-function hintFor(value: unknown, schema: TSchema): ValueHint {
+function invalidValueHint(value: unknown, schema: TSchema): ValueHint {
   if (schema.format === 'css-color') return colourHint(value);
   if (typeof value !== 'string') return { says: '' };
   if (value === '' && schema.minLength !== undefined) return { says: CUT_BY_FRAGMENT_HINT };
@@ -288,7 +288,7 @@ function allowedWordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
 }
 
 /** The accepted values, as data that a program can act on. */
-function boundsOf(schema: TSchema): Record<string, unknown> {
+function allowedValueDetailsOf(schema: TSchema): Record<string, unknown> {
   const { minimum: min, maximum: max, pattern } = schema;
   const words = allowedWordsOf(schema);
   return withoutAbsentFields({ allowed: words.length === 0 ? undefined : words, min, max, pattern });

@@ -24,7 +24,7 @@ const MAX_SEARCHED_CHARACTERS = 100;
 /** Finds the colour that was probably meant by a value which is not a CSS colour. */
 export function colourHint(value: unknown): ValueHint {
   if (value === '') return { says: CUT_BY_FRAGMENT_HINT };
-  const replace = spellingsOf(value).find((text) => parseCssColour(text) !== undefined);
+  const replace = colourSpellingsOf(value).find((text) => parseCssColour(text) !== undefined);
   if (replace !== undefined) return { says: meantWordHint([replace]), replace };
   if (typeof value !== 'string') return { says: '' };
   const word = value
@@ -42,7 +42,7 @@ export function colourHint(value: unknown): ValueHint {
  * Rewrites a value as CSS text that may be valid: colours with an encoded #, with 0x, without a function, or as a list
  * or an object of numbers.
  */
-function spellingsOf(value: unknown): string[] {
+function colourSpellingsOf(value: unknown): string[] {
   if (Array.isArray(value) && [3, 4].includes(value.length)) return [`rgb(${value.join(', ')})`];
   if (isJsonObject(value) && ['r', 'g', 'b'].every((name) => name in value))
     return [`rgb(${[value.r, value.g, value.b, value.a ?? value.alpha ?? 1].join(', ')})`];

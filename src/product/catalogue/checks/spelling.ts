@@ -25,23 +25,23 @@ export function parseOpParameters(
       const details = { received: value, suggest: distinctValues(value) };
       throw invalidParamError(name, `${name} is given ${value.length} times: send it once.`, details);
     }
-    given.push([name, coerce(op.parameters.properties[name], value)]);
+    given.push([name, parseAsDeclared(op.parameters.properties[name], value)]);
   }
   return Object.fromEntries(given);
 }
 
-function coerce(schema: TSchema | undefined, text: string): unknown {
+function parseAsDeclared(schema: TSchema | undefined, text: string): unknown {
   if (schema === undefined) return text;
   const alternatives: TSchema[] = schema.anyOf ?? [schema];
   for (const { type } of alternatives) {
-    const value = parseAs(type, text);
+    const value = parseAsType(type, text);
     if (value !== undefined) return value;
   }
   return text;
 }
 
 /** Parses text as a value of a JSON type; undefined if it is not one. */
-function parseAs(type: string | undefined, text: string): unknown {
+function parseAsType(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
       return WHOLE_NUMBER_PATTERN.test(text) ? Number(text) : undefined;
@@ -85,7 +85,7 @@ const POSITION_ALIASES = new Map<string, string>(
   }),
 );
 
-const BARE_HEX_PATTERN = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
+const BARE_HEX_COLOUR_PATTERN = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
 
 /**
  * Normalizes the spelling of a deterministic op's parameters for storing, comparing and running: formats, positions and
@@ -129,7 +129,7 @@ function normalizeFlag(text: string): unknown {
 
 function normalizeColour(text: string): string {
   const word = text.toLowerCase();
-  return BARE_HEX_PATTERN.test(word) ? `#${word}` : word;
+  return BARE_HEX_COLOUR_PATTERN.test(word) ? `#${word}` : word;
 }
 
 function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {

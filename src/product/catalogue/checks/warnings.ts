@@ -87,13 +87,13 @@ function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
     const sizeAfter = findStepOperation(later.step.operation)?.sizeAfter;
     if (sizeAfter === 'kept') continue;
     if (earlier !== undefined && later.step.operation === 'resize')
-      found.push(...repeatedResizeWarning(earlier, later));
+      found.push(...resizePairWarnings(earlier, later));
     earlier = sizeAfter === 'given' ? later : undefined;
   }
   return found;
 }
 
-function repeatedResizeWarning(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
+function resizePairWarnings(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
   const found: StepWarning[] = [];
   if (isPlainResize(earlier.step)) {
     const message = `Step ${earlier.index} resizes what step ${later.index} of the same pass resizes again.`;

@@ -133,10 +133,10 @@ export const expandOp = defineImageModelOp({
   example: { parameters: { left: 256, right: 256 } },
 });
 
-const DEFAULT_PROMPT =
+const DEFAULT_ANALYZE_PROMPT =
   'Describe the picture: what it shows, its size and its main colour, whether it has text, and words to find it by.';
 
-const DEFAULT_SCHEMA = {
+const DEFAULT_ANSWER_SCHEMA = {
   type: 'object',
   properties: {
     description: { type: 'string', description: 'What the picture shows, in one or two sentences.' },
@@ -165,13 +165,13 @@ export const analyzeOp: AiOp<'analyze'> = {
       }),
     ),
   }),
-  fields: { prompt: promptField('What to find out.', { default: DEFAULT_PROMPT }) },
+  fields: { prompt: promptField('What to find out.', { default: DEFAULT_ANALYZE_PROMPT }) },
   produces: 'json',
   requiresAssets: true,
   requiresPrompt: false,
   jobType: 'parse',
   parametersAsSent: false,
-  defaultPrompt: DEFAULT_PROMPT,
-  defaultSchema: DEFAULT_SCHEMA,
+  defaultPrompt: DEFAULT_ANALYZE_PROMPT,
+  defaultSchema: DEFAULT_ANSWER_SCHEMA,
   example: { prompt: 'Which products are in the picture?' },
 };

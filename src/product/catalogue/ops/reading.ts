@@ -7,14 +7,14 @@ import {
   readInstalledLanguages,
 } from '../../../imaging/readers/reading.ts';
 import type { PixelOp, SyncOp } from '../op.ts';
-import { JSON_OP } from '../pixel-op.ts';
+import { JSON_OP_MEMBERS } from '../pixel-op.ts';
 
 function readingFragment(reads: ReadingTask) {
   return { decode: {}, steps: [], encode: {}, reads };
 }
 
 export const readTextOp: PixelOp<'read_text'> = {
-  ...JSON_OP,
+  ...JSON_OP_MEMBERS,
   op: 'read_text',
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
@@ -29,7 +29,7 @@ export const readTextOp: PixelOp<'read_text'> = {
 };
 
 export const readCodesOp: PixelOp<'read_codes'> = {
-  ...JSON_OP,
+  ...JSON_OP_MEMBERS,
   op: 'read_codes',
   description:
     'Reads QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and other codes: JSON of format, text and box of each. In steps: last, in jobs.',

@@ -1,7 +1,7 @@
 import { argumentsSchema } from '../../../../workers/image/operations/arguments.ts';
 import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
-import { defineImageOp, JSON_OP } from '../pixel-op.ts';
+import { defineImageOp, JSON_OP_MEMBERS } from '../pixel-op.ts';
 
 export const overlayOp = defineImageOp('composite', {
   op: 'overlay',
@@ -30,7 +30,7 @@ export const SCORE_PARAMETER = parameter.optional(
 );
 
 export const compareOp: PixelOp<'compare'> = {
-  ...JSON_OP,
+  ...JSON_OP_MEMBERS,
   op: 'compare',
   description:
     'Compares each first frame with another asset: JSON of ssim, changedShare, maxDifference and regions. POST /api/v1/images/compare compares two at once.',

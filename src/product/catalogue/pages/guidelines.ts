@@ -98,7 +98,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
     lead: GUIDELINES_LEAD,
     blocks: [
       ...AGENT_INSTRUCTIONS,
-      ...sharedSection(definitions),
+      ...sharedParametersSection(definitions),
       headingBlock('Ops'),
       ...definitions.flatMap(opSection),
     ],
@@ -109,7 +109,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
 const POSITION_LIST = GRAVITY_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */
-function sharedSection(definitions: readonly OpDefinition[]): PageBlock[] {
+function sharedParametersSection(definitions: readonly OpDefinition[]): PageBlock[] {
   const { params = {}, pricing } = definitions.find(({ op }) => op === 'resize') ?? {};
   const lines = Object.keys(PASS_PARAMETERS).flatMap((name) => {
     const parameter = params[name];

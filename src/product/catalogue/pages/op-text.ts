@@ -21,7 +21,7 @@ export function acceptedValuesText({ type, enum: words, min, max }: OpParameter)
   const worded = types.includes('string') ? 'string' : types[0];
   const described = types.map((one) => {
     if (words !== undefined && one === worded) return words.join(', ');
-    return `${one}${bounded(one) ? boundsOf(one, min, max) : ''}`;
+    return `${one}${bounded(one) ? boundsText(one, min, max) : ''}`;
   });
   return described.join(' or ');
 }
@@ -31,7 +31,7 @@ function isNumeric(type: string): boolean {
 }
 
 /** The bounds of a number, of the length of a text, or of the number of entries of a list. */
-function boundsOf(type: string, min: number | undefined, max: number | undefined): string {
+function boundsText(type: string, min: number | undefined, max: number | undefined): string {
   if (min === undefined && max === undefined) return '';
   const counted = isNumeric(type) ? '' : type === 'array' ? ' entries' : ' characters';
   if (max === undefined) return ` of at least ${min}${counted}`;

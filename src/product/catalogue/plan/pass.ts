@@ -142,7 +142,7 @@ function sentFieldOfArgument({ op, parameters, at }: DeterministicStep, argument
  * background and the target of a compression, which apply to any format.
  */
 function mergeEncodeOptions(earlier: EncodeOptions, later: EncodeOptions): EncodeOptions {
-  const [before, after] = [formatsOf(earlier), formatsOf(later)];
+  const [before, after] = [outputFormatsOf(earlier), outputFormatsOf(later)];
   const isKept = before.length === 0 || after.length === 0 || isDeepStrictEqual(before, after);
   if (isKept) return { ...earlier, ...later };
   const { metadata, background, target } = earlier;
@@ -150,7 +150,7 @@ function mergeEncodeOptions(earlier: EncodeOptions, later: EncodeOptions): Encod
 }
 
 /** The formats that the result may have; empty if it keeps the format of the input. */
-function formatsOf(encode: EncodeOptions): string[] {
+function outputFormatsOf(encode: EncodeOptions): string[] {
   return encodeOptionsPerFormat(encode).flatMap(({ format }) => format ?? []);
 }
 
@@ -167,8 +167,7 @@ function refuseConflictingSettings(steps: readonly DeterministicStep[]): void {
       if (value === undefined) continue;
       const first = seen.get(key) ?? value;
       seen.set(key, first);
-      if (first === value || (key === 'frame' && frameIndexOrSame(first) === frameIndexOrSame(value)))
-        continue;
+      if (first === value || (key === 'frame' && normalizeFrame(first) === normalizeFrame(value))) continue;
       const message = `${key} is ${value}, but an earlier step of the same pass says ${first}: the pass has one ${key}, give one value.`;
       throw fieldOfArgument(step, key).refuse(message);
     }
@@ -176,7 +175,7 @@ function refuseConflictingSettings(steps: readonly DeterministicStep[]): void {
 }
 
 /** Converts `first` to the frame index 0, so that both spellings are equal. Other values are returned unchanged. */
-function frameIndexOrSame(frame: unknown): unknown {
+function normalizeFrame(frame: unknown): unknown {
   return frame === 'first' ? 0 : frame;
 }
 
@@ -209,7 +208,7 @@ function refuseUnusableFrames(
   if (step === undefined || key === undefined || selectsOneFrame(decode)) return;
   const { refuse } = fieldOfArgument(step, key);
   const several = `${key} is ${step.fragment.decode[key]}`;
-  const still = formatsOf(encode).find((format) => !isAnimationFormat(format));
+  const still = outputFormatsOf(encode).find((format) => !isAnimationFormat(format));
   if (still !== undefined) {
     throw refuse(
       `${several}, but the pass writes ${still}, which holds one picture: write gif or webp, or take one frame.`,

@@ -21,8 +21,8 @@ const SUBJECT_PLACEHOLDER_PATTERN = /\{\{\s*subject\.([^{}]*)\}\}/g;
  * @throws ApiError invalid_param on `param`.
  */
 export function parseSubjects(sent: readonly unknown[], param: string): PromptSubject[] {
-  if (sent.length > MAX_SUBJECTS) throw tooManyError(param, 'subjects', MAX_SUBJECTS, sent.length);
-  const subjects = sent.map((subject, index) => readSubject(subject, index, param));
+  if (sent.length > MAX_SUBJECTS) throw tooManyEntriesError(param, 'subjects', MAX_SUBJECTS, sent.length);
+  const subjects = sent.map((subject, index) => parseSubject(subject, index, param));
   const names = subjects.map(({ name }) => name);
   const repeated = names.find((name, index) => names.indexOf(name) < index);
   if (repeated !== undefined) {
@@ -32,11 +32,11 @@ export function parseSubjects(sent: readonly unknown[], param: string): PromptSu
   }
   const images = subjectReferencesOf(subjects).length;
   if (images > MAX_SUBJECT_REFERENCES)
-    throw tooManyError(param, 'reference images', MAX_SUBJECT_REFERENCES, images);
+    throw tooManyEntriesError(param, 'reference images', MAX_SUBJECT_REFERENCES, images);
   return subjects;
 }
 
-function readSubject(sent: unknown, index: number, param: string): PromptSubject {
+function parseSubject(sent: unknown, index: number, param: string): PromptSubject {
   const violation = findFirstViolation(PromptSubject, sent, 'a subject');
   if (violation !== undefined) {
     const details = { index, ...violation.details };
@@ -121,7 +121,7 @@ function checkReferenceCount(
   throw invalidParamError(param, message, { limit, received: images });
 }
 
-function tooManyError(param: string, what: string, limit: number, received: number): ApiError {
+function tooManyEntriesError(param: string, what: string, limit: number, received: number): ApiError {
   const message = `${param} has ${received} ${what}: at most ${limit} are allowed across the preset.`;
   return invalidParamError(param, message, { limit, received });
 }

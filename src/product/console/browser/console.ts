@@ -18,7 +18,7 @@ import {
 const START_PATH = '/console';
 const SIGN_IN_PATH = '/console/sign-in';
 const FIRST_SCREEN_PATH = SCREENS[0]?.path ?? '';
-const ACTIVITY_DELAY_MS = 1_000;
+const ACTIVITY_BAR_DELAY_MS = 1_000;
 const RECONNECT_INTERVAL_MS = 2_000;
 
 /** The module is loaded when the form is drawn, because a signed-in person does not need it. */
@@ -151,7 +151,7 @@ function ActivityBar() {
   useEffect(() => {
     setIsSlow(false);
     if (!isBusy) return;
-    const timer = setTimeout(() => setIsSlow(true), ACTIVITY_DELAY_MS);
+    const timer = setTimeout(() => setIsSlow(true), ACTIVITY_BAR_DELAY_MS);
     return () => clearTimeout(timer);
   }, [isBusy]);
   return html`<div class=${isBusy && isSlow ? 'activity' : 'activity none'} role="status">

@@ -276,7 +276,7 @@ function refuseOtherType({ type: sent, presetId }: JobRequest, { type }: Checked
 
 const MAX_ITEMS_PER_VARIANT = 10;
 const COUNT_SCHEMA = Type.Integer({ minimum: 1, maximum: MAX_ITEMS_PER_VARIANT });
-const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
+const CALL_VIOLATION_SUBJECT = { owner: 'this call', noun: 'field' } as const;
 
 /**
  * Checks and returns the number of items per variant, for a job without assets. It is 1 except for generate.
@@ -285,7 +285,7 @@ const CALL_SUBJECT = { owner: 'this call', noun: 'field' } as const;
 export function checkCount({ count = 1, assetIds }: JobRequest, { takes }: CheckedWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_ITEMS_PER_VARIANT) {
     const field = { path: 'count' };
-    const { message, suggest } = mismatchedValueDiagnosis(field, count, COUNT_SCHEMA, CALL_SUBJECT);
+    const { message, suggest } = mismatchedValueDiagnosis(field, count, COUNT_SCHEMA, CALL_VIOLATION_SUBJECT);
     const details = {
       received: count,
       min: 1,

@@ -56,7 +56,7 @@ export async function drainProcess({ name }: OperatorProcess): Promise<void> {
 export function Controls({ host }: { host: OperatorHost }) {
   return html`<div class="controls">
     <${SettingForm} settings=${host.settings} />
-    <${LogForm} level=${host.processes.find(({ logLevel }) => logLevel !== undefined)?.logLevel ?? 'info'} />
+    <${LogLevelForm} level=${host.processes.find(({ logLevel }) => logLevel !== undefined)?.logLevel ?? 'info'} />
   </div>`;
 }
 
@@ -104,7 +104,7 @@ function SettingForm({ settings }: { settings: OperatorHost['settings'] }) {
   </form>`;
 }
 
-function LogForm({ level }: { level: string }) {
+function LogLevelForm({ level }: { level: string }) {
   const { act, isActing, error } = useAction();
   const change = (form: FormData) =>
     act(async () => {

@@ -66,7 +66,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
 }
 
 /** The filters that are set, as query fields. Filters with empty values are left out. */
-export function withoutEmpty(filters: Readonly<Record<string, string>>): Record<string, string> {
+export function withoutEmptyFilters(filters: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
 
@@ -159,9 +159,9 @@ export function ListCount({ total, nouns: [one, several], chosen = 0 }: ListCoun
 }
 
 /** The display options that a list may override in the predefined columns below. */
-type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isHiddenWhenNarrow' | 'width'>>;
+type ColumnDisplayOptions = Partial<Pick<Column<never>, 'isNumber' | 'isHiddenWhenNarrow' | 'width'>>;
 
-export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {
+export function idColumn<Row extends { id: string }>(look: ColumnDisplayOptions = {}): Column<Row> {
   const of = ({ id }: Row) => html`<${Id} id=${id} />`;
   return { title: 'Id', isHiddenWhenNarrow: true, width: '13em', of, ...look };
 }
@@ -170,7 +170,11 @@ export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Col
  * A column of instants, shown in local time.
  * @param name the field that contains the instant.
  */
-export function timeColumn<Row>(name: keyof Row & string, title: string, look: ColumnLook = {}): Column<Row> {
+export function timeColumn<Row>(
+  name: keyof Row & string,
+  title: string,
+  look: ColumnDisplayOptions = {},
+): Column<Row> {
   const of = (row: Row) => html`<${Time} at=${row[name]} />`;
   return { title, isHiddenWhenNarrow: true, width: '14em', of, ...look };
 }
@@ -182,13 +186,13 @@ export function timeColumn<Row>(name: keyof Row & string, title: string, look: C
 export function countColumn<Row>(
   name: keyof Row & string,
   title: string,
-  look: ColumnLook = {},
+  look: ColumnDisplayOptions = {},
 ): Column<Row> {
   const of = (row: Row) => html`<${Count} value=${row[name]} />`;
   return { title, isNumber: true, isHiddenWhenNarrow: true, of, ...look };
 }
 
-export function statusColumn<Row extends { status: string }>(look: ColumnLook = {}): Column<Row> {
+export function statusColumn<Row extends { status: string }>(look: ColumnDisplayOptions = {}): Column<Row> {
   const of = ({ status }: Row) => html`<${Status} status=${status} />`;
   return { title: 'Status', width: '9.5em', of, ...look };
 }

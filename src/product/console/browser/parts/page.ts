@@ -33,18 +33,18 @@ export function Page({ title, lead, actions, above, children }: PageProps) {
   `;
 }
 
-interface UnreadPageProps extends Pick<PageProps, 'title' | 'above'> {
+interface NotLoadedPageProps extends Pick<PageProps, 'title' | 'above'> {
   error: unknown;
   reload: () => void;
 }
 
 /** A screen whose data is not loaded yet, or could not be loaded. */
-export function NotLoadedPage({ error, reload, ...page }: UnreadPageProps) {
+export function NotLoadedPage({ error, reload, ...page }: NotLoadedPageProps) {
   return html`<${Page} ...${page}><${NotLoaded} error=${error} reload=${reload} /><//>`;
 }
 
 /** A placeholder while data is loaded, or the error with a button that retries. */
-export function NotLoaded({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
+export function NotLoaded({ error, reload }: Pick<NotLoadedPageProps, 'error' | 'reload'>) {
   return error === undefined
     ? html`<${Placeholder} />`
     : html`<${ErrorBox} error=${error} onRetry=${reload} />`;

@@ -1,6 +1,6 @@
 import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 
-interface ThumbProps {
+interface ThumbnailProps {
   id: string;
   /** The longest edge of the preview, in pixels. */
   edge?: 64 | 128 | 256;
@@ -11,7 +11,7 @@ interface ThumbProps {
 /** The maximum number of cached previews. Each has an object URL, which is revoked when the preview is evicted. */
 const MAX_CACHED_PREVIEWS = 400;
 /** The maximum number of previews that are fetched at the same time, because each takes a slot of the account. */
-const MAX_CONCURRENT_FETCHES = 2;
+const MAX_CONCURRENT_PREVIEW_FETCHES = 2;
 
 /** The object URLs of previews, by the id of the asset and the edge. */
 const previewUrls = new Map<string, string>();
@@ -20,7 +20,7 @@ const waitingFetches: Array<() => void> = [];
 let runningFetchCount = 0;
 
 /** A small picture of an asset. Its space is reserved at once; the picture is requested when it scrolls into view. */
-export function Thumbnail({ id, edge = 128, alt = '' }: ThumbProps) {
+export function Thumbnail({ id, edge = 128, alt = '' }: ThumbnailProps) {
   const box = useRef<HTMLSpanElement>(null);
   const [url, setUrl] = useState(previewUrls.get(`${id}/${edge}`));
   const [isMissing, setIsMissing] = useState(false);
@@ -55,7 +55,7 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
   const key = `${id}/${edge}`;
   const known = previewUrls.get(key);
   if (known !== undefined) return known;
-  await waitForTurn(signal);
+  await waitForFetchSlot(signal);
   try {
     // The client is imported here instead of at the top, so that the first screen does not wait for it.
     const { api } = await import('../api.ts');
@@ -75,8 +75,8 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
 }
 
 /** Waits until another preview may be requested. */
-async function waitForTurn(signal: AbortSignal): Promise<void> {
-  while (runningFetchCount >= MAX_CONCURRENT_FETCHES)
+async function waitForFetchSlot(signal: AbortSignal): Promise<void> {
+  while (runningFetchCount >= MAX_CONCURRENT_PREVIEW_FETCHES)
     await new Promise<void>((resolve) => waitingFetches.push(resolve));
   runningFetchCount += 1;
   if (!signal.aborted) return;

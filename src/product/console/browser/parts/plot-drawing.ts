@@ -71,7 +71,7 @@ export function drawPlot(
         },
         { ...axis, size: AXIS_WIDTH_PX, space: 36, values: (_, splits) => splits.map(textOf) },
       ],
-      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * headroomOf(props) : 1] } },
+      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * headroomFactorOf(props) : 1] } },
       series: [
         {},
         ...series.map(({ label }, index) => {
@@ -138,7 +138,7 @@ function plotDataOf({ times, series, isStacked = false }: PlotProps): uPlot.Alig
 /**
  * The height of the plot as a multiple of its highest curve. It leaves room for the labels of marks above the curves.
  */
-function headroomOf({ marks = [] }: PlotProps): number {
+function headroomFactorOf({ marks = [] }: PlotProps): number {
   return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
 }
 

@@ -1,7 +1,7 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
 import { type AlternativeCall, applyFix, type FormValues } from '../parts/correcting.ts';
-import { rowOf, valuesOf } from '../saved/row.ts';
+import { formValuesOfRow, rowOfFormValues } from '../saved/row.ts';
 import {
   findLoneStep,
   jobRequestOf,
@@ -29,13 +29,13 @@ export function applyFixToWork(
 ): PlaygroundWork {
   switch (work.kind) {
     case 'preset': {
-      const steps = stepsOf(work.slug, presets);
+      const steps = findPresetSteps(work.slug, presets);
       const call = applyFix({ preset: work.slug, steps }, fix);
       return call.steps === steps ? { ...work, slug: call.preset } : workOfSteps(call.steps);
     }
     case 'template': {
-      const call = applyFix({ templateId: work.id, data: rowOf(work.data) }, fix);
-      return { ...work, id: call.templateId, data: valuesOf(call.data) };
+      const call = applyFix({ templateId: work.id, data: rowOfFormValues(work.data) }, fix);
+      return { ...work, id: call.templateId, data: formValuesOfRow(call.data) };
     }
     case 'op': {
       if (definition?.kind !== 'ai') return { ...work, values: applyFix(work.values, fix) };
@@ -63,7 +63,7 @@ export function applyAlternative(
   { definitions, presets }: KnownOps,
 ): PlaygroundWork {
   if (instead.steps !== undefined) return workOfSteps(instead.steps);
-  const own = work.kind === 'preset' ? workOfSteps(stepsOf(work.slug, presets)) : work;
+  const own = work.kind === 'preset' ? workOfSteps(findPresetSteps(work.slug, presets)) : work;
   if (own.kind !== 'steps') return work;
   const steps = replaceSteps(own.steps, instead, definitions);
   if (steps !== own.steps) return { ...own, steps };
@@ -89,7 +89,7 @@ export function replaceSteps<Step extends PresetStep>(
   return steps.with(at, { ...step, parameters: { ...step.parameters, ...parameters } });
 }
 
-function stepsOf(slug: string, presets: readonly PresetData[]): readonly PresetStep[] {
+function findPresetSteps(slug: string, presets: readonly PresetData[]): readonly PresetStep[] {
   return presets.find((preset) => preset.slug === slug)?.steps ?? [];
 }
 

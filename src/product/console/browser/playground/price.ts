@@ -3,7 +3,7 @@ import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { useLoad } from '../parts/reading.ts';
 import { countText } from '../parts/values.ts';
-import { rowOf } from '../saved/row.ts';
+import { rowOfFormValues } from '../saved/row.ts';
 import { jobRequestOf, type PlaygroundWork } from './work.ts';
 
 /** The price of the work, as a dry run returned it. */
@@ -18,7 +18,7 @@ interface Price {
 }
 
 /** The debounce of the price. It is longer than the usual pause between two keystrokes. */
-const PRICE_DELAY_MS = 600;
+const PRICE_DEBOUNCE_MS = 600;
 
 /**
  * Shows the price of the work, which is that of a job with the same work: the dry run of a job needs no picture, and a
@@ -44,10 +44,10 @@ async function readPrice(
   definition: OpDefinition | undefined,
   signal: AbortSignal,
 ): Promise<Price> {
-  await new Promise((resolve) => setTimeout(resolve, PRICE_DELAY_MS));
+  await new Promise((resolve) => setTimeout(resolve, PRICE_DEBOUNCE_MS));
   signal.throwIfAborted();
   if (work.kind === 'template') {
-    const request = { templateId: work.id, data: rowOf(work.data) };
+    const request = { templateId: work.id, data: rowOfFormValues(work.data) };
     const { price } = await api.images.estimateRender(request, { signal });
     return { credits: price, runs: 1, steps: [] };
   }

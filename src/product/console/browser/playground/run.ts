@@ -4,7 +4,7 @@ import type { Picture } from '../../../../client/picture.ts';
 import type { JobRequest, OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { readPictureSize } from '../parts/pictures.ts';
-import { rowOf } from '../saved/row.ts';
+import { rowOfFormValues } from '../saved/row.ts';
 import { findLoneStep, jobRequestOf, type PlaygroundWork } from './work.ts';
 
 /** A result picture, with the facts from its response. */
@@ -72,7 +72,7 @@ async function makeOutcome(
       return singlePictureOutcome(await transform({ preset: work.slug }));
     case 'template':
       return singlePictureOutcome(
-        await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }),
+        await api.images.render({ templateId: work.id, data: rowOfFormValues(work.data) }, { signal }),
       );
     case 'steps':
       if (work.outputs.length > 0) return makeOutputs(work, source, signal);

@@ -2,7 +2,7 @@ import type { OpDefinition } from '../../../../client/schema.ts';
 import { callSamples, type SampleCall } from '../../../reference/call.ts';
 import { commandLineSample, commandLineText } from '../../../reference/command-line.ts';
 import type { CodeSample } from '../parts/values.ts';
-import { rowOf } from '../saved/row.ts';
+import { rowOfFormValues } from '../saved/row.ts';
 import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
 const PHOTO_NAME = 'photo.jpg';
@@ -29,7 +29,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
     case 'preset':
       return { ...transform, query: { preset: work.slug }, body: PHOTO_BODY, saves: 'result.jpg' };
     case 'template': {
-      const json = { templateId: work.id, data: rowOf(work.data) };
+      const json = { templateId: work.id, data: rowOfFormValues(work.data) };
       return { ...transform, path: '/api/v1/images/render', body: { json }, saves: 'result.png' };
     }
     case 'steps': {
@@ -71,7 +71,9 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
     case 'preset':
       return commandLineText(transform, { preset: work.slug }, 'result.jpg');
     case 'template':
-      return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
+      return (
+        definition && exampleCommand(definition, { templateId: work.id, data: rowOfFormValues(work.data) })
+      );
     case 'steps': {
       const [only] = work.steps;
       if (only === undefined || work.outputs.length > 0) return undefined;
@@ -97,7 +99,7 @@ function toolCallOf(work: PlaygroundWork, definition: OpDefinition | undefined):
     case 'preset':
       return { name: 'run', arguments: { ...input, preset: work.slug } };
     case 'template':
-      return { name: 'render', arguments: { template: work.id, data: rowOf(work.data) } };
+      return { name: 'render', arguments: { template: work.id, data: rowOfFormValues(work.data) } };
     case 'steps': {
       const { steps, outputs } = work;
       return {

@@ -2,7 +2,7 @@ import type { OpDefinition, PresetData, TemplateSummary } from '../../../../clie
 import { html, type View } from '../html.ts';
 import { Field, Form } from '../parts/controls.ts';
 import type { FormValues } from '../parts/correcting.ts';
-import { parametersOf } from '../saved/row.ts';
+import { parametersOfVariables } from '../saved/row.ts';
 import { OutputList, StepList } from './steps.ts';
 import { initialWorkOf, type PlaygroundWork } from './work.ts';
 
@@ -160,7 +160,7 @@ function DataRowForm({
   onChange: (work: PlaygroundWork) => void;
 }) {
   const template = offer.templates.find(({ id }) => id === work.id);
-  const parameters = parametersOf(template?.variables ?? []);
+  const parameters = parametersOfVariables(template?.variables ?? []);
   return html`<p class="quiet">${template?.description}</p>
     <${Form}
       key=${work.id}

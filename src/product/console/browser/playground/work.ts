@@ -48,7 +48,7 @@ export function parseWork({ steps, outputs, preset, template, op, values }: Work
 }
 
 /** Serializes the work to the query of an address. */
-export function fieldsOf(work: PlaygroundWork): WorkFields {
+export function workFieldsOf(work: PlaygroundWork): WorkFields {
   switch (work.kind) {
     case 'steps':
       return {

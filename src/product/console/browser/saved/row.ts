@@ -4,7 +4,7 @@ import type { FormValues } from '../parts/correcting.ts';
 export type TemplateVariable = TemplateData['variables'][number];
 
 /** The form fields for the variables of a template. */
-export function parametersOf(variables: readonly TemplateVariable[]): Record<string, OpParameter> {
+export function parametersOfVariables(variables: readonly TemplateVariable[]): Record<string, OpParameter> {
   return Object.fromEntries(
     variables.map((variable) => {
       const { name, optional = false } = typeof variable === 'string' ? { name: variable } : variable;
@@ -34,7 +34,7 @@ function exampleTextFor(name: string): string {
 }
 
 /** Makes a row of data from the fields of a form. The field `author.name` becomes `name` within the object `author`. */
-export function rowOf(values: FormValues): Record<string, unknown> {
+export function rowOfFormValues(values: FormValues): Record<string, unknown> {
   const row = emptyObject();
   for (const [path, value] of Object.entries(values)) {
     const names = path.split('.');
@@ -50,11 +50,11 @@ export function rowOf(values: FormValues): Record<string, unknown> {
   return row;
 }
 
-/** Makes the fields of a form from a row of data: the reverse of `rowOf`. */
-export function valuesOf(row: Readonly<Record<string, unknown>>): FormValues {
+/** Makes the fields of a form from a row of data: the reverse of `rowOfFormValues`. */
+export function formValuesOfRow(row: Readonly<Record<string, unknown>>): FormValues {
   const fields = Object.entries(row).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.entries(valuesOf(value as Record<string, unknown>)).map(([inner, one]) => [
+      ? Object.entries(formValuesOfRow(value as Record<string, unknown>)).map(([inner, one]) => [
           `${name}.${inner}`,
           one,
         ])

@@ -10,7 +10,7 @@ import { ErrorBox, Page, Section } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
 import { Id } from '../parts/values.ts';
 import { navigate } from '../router.ts';
-import { exampleRowFor, parametersOf, rowOf, type TemplateVariable } from './row.ts';
+import { exampleRowFor, parametersOfVariables, rowOfFormValues, type TemplateVariable } from './row.ts';
 import { TemplatePreview } from './template-preview.ts';
 
 interface TemplateEditorProps {
@@ -69,13 +69,13 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
       <div class="editor-picture">
         <${TemplatePreview}
           label=${`${draft.name || 'The template'} with the row below`}
-          request=${{ ...{ html: draft.html, css: draft.css, width: draft.width, height: draft.height }, data: rowOf(values) }}
+          request=${{ ...{ html: draft.html, css: draft.css, width: draft.width, height: draft.height }, data: rowOfFormValues(values) }}
         />
         <${Section} title="A row to try">
           ${
             variables.length === 0
               ? html`<p class="quiet">There is no placeholder yet: write <code>${'{{ title }}'}</code> in the HTML.</p>`
-              : html`<${Form} parameters=${parametersOf(variables)} values=${values} onChange=${setValues} />`
+              : html`<${Form} parameters=${parametersOfVariables(variables)} values=${values} onChange=${setValues} />`
           }
         <//>
       </div>

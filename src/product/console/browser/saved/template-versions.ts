@@ -7,7 +7,7 @@ import { ErrorBox, Page, Placeholder, Section } from '../parts/page.ts';
 import { useAction, useLoad } from '../parts/reading.ts';
 import { Time } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
-import { exampleRowFor, rowOf } from './row.ts';
+import { exampleRowFor, rowOfFormValues } from './row.ts';
 import { TemplatePreview } from './template-preview.ts';
 
 /** Compares two versions of a template: as pictures, and as text with changes. */
@@ -54,7 +54,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
               </div>
               <${TemplatePreview}
                 label=${`Version ${version.version}`}
-                request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: rowOf(exampleRowFor(version.variables)) }}
+                request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: rowOfFormValues(exampleRowFor(version.variables)) }}
               />
             </div>`;
           })}

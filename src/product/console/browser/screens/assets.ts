@@ -4,7 +4,7 @@ import { api } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import { useBulkAction } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
-import { Filters, ListCount, withoutEmpty } from '../parts/lists.ts';
+import { Filters, ListCount, withoutEmptyFilters } from '../parts/lists.ts';
 import { askToConfirm, toast } from '../parts/overlays.ts';
 import { Empty, ErrorBox, Page, Placeholder } from '../parts/page.ts';
 import { type PagedList, useLoad, usePages } from '../parts/reading.ts';
@@ -153,7 +153,7 @@ function MoreAssets({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) 
  * them.
  */
 function assetListQueryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
-  return filters.similarTo === '' ? withoutEmpty(filters) : { similarTo: filters.similarTo };
+  return filters.similarTo === '' ? withoutEmptyFilters(filters) : { similarTo: filters.similarTo };
 }
 
 const choiceOption = (value: string, label: string) => ({ value, label });

@@ -13,7 +13,7 @@ import {
   statusColumn,
   timeColumn,
   useLiveList,
-  withoutEmpty,
+  withoutEmptyFilters,
 } from '../parts/lists.ts';
 import { askToConfirm } from '../parts/overlays.ts';
 import { Empty, Page } from '../parts/page.ts';
@@ -57,7 +57,7 @@ function JobList() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const bulk = useBulkAction();
   const { id: _, ...set } = filters;
-  const query: QueryOf<'GET /jobs'> = withoutEmpty(set);
+  const query: QueryOf<'GET /jobs'> = withoutEmptyFilters(set);
   const list = useLiveList<JobSummary>((signal) => api.jobs.list(query, { signal }), [query], {
     keyOf: jobIdOf,
     everyMs: JOB_LIST_POLL_INTERVAL_MS,

@@ -45,7 +45,8 @@ function Operate() {
     [],
     everyMs.current,
   );
-  everyMs.current = data !== undefined && isIdle(data) ? IDLE_STATE_POLL_INTERVAL_MS : STATE_POLL_INTERVAL_MS;
+  everyMs.current =
+    data !== undefined && isServiceIdle(data) ? IDLE_STATE_POLL_INTERVAL_MS : STATE_POLL_INTERVAL_MS;
   const [{ host: chosen }, change] = useQuery({ host: '' });
   const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
   const actions = html`
@@ -71,7 +72,7 @@ function Operate() {
 }
 
 /** Whether the service is idle: nothing is wrong, every process is serving, and no pool has work. */
-function isIdle({ verdict, hosts }: OperatorState): boolean {
+function isServiceIdle({ verdict, hosts }: OperatorState): boolean {
   const processes = hosts.flatMap((host) => host.processes);
   return (
     verdict.tone === 'good' &&

@@ -10,7 +10,13 @@ import { useLoad } from '../parts/reading.ts';
 import { Code } from '../parts/values.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { loadSourcePicture, SourcePicker, type SourcePicture } from '../playground/source.ts';
-import { fieldsOf, needsPicture, type PlaygroundWork, parseWork, WORK_FIELDS } from '../playground/work.ts';
+import {
+  needsPicture,
+  type PlaygroundWork,
+  parseWork,
+  WORK_FIELDS,
+  workFieldsOf,
+} from '../playground/work.ts';
 import type { Offer } from '../playground/work-form.ts';
 import { useQuery } from '../router.ts';
 import { transport } from '../session.ts';
@@ -58,7 +64,7 @@ export default function PlaygroundScreen() {
   const { source, setSource, error: sourceError } = useSource(asset);
   const [isLive, setIsLive] = useState(true);
   const [isSaving, setIsSaving] = useState(false);
-  const undo = useUndo(current, (next) => setFields(fieldsOf(next)));
+  const undo = useUndo(current, (next) => setFields(workFieldsOf(next)));
   const { outcome, error, progress, isRunning, start } = useRun(current, source?.blob, definition);
 
   const isReady = read !== undefined && (source !== undefined || !needsPicture(current, definition));

@@ -11,7 +11,7 @@ import {
   LiveSwitch,
   timeColumn,
   useLiveList,
-  withoutEmpty,
+  withoutEmptyFilters,
 } from '../parts/lists.ts';
 import {
   Empty,
@@ -98,7 +98,7 @@ const REQUEST_FILTER_FIELDS = [
 ] as const;
 
 function requestListQueryOf({ view: _, ...filters }: RequestListFilters): QueryOf<'GET /requests'> {
-  return withoutEmpty(filters);
+  return withoutEmptyFilters(filters);
 }
 
 function CallList({ filters }: { filters: RequestListFilters }) {

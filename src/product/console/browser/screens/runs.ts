@@ -2,7 +2,7 @@ import { html, useState } from '../html.ts';
 import { callOperator, OperatorOnly } from '../operator.ts';
 import type { OperatorRun } from '../operator-schema.ts';
 import { Button } from '../parts/controls.ts';
-import { type FilterField, Filters, timeColumn, withoutEmpty } from '../parts/lists.ts';
+import { type FilterField, Filters, timeColumn, withoutEmptyFilters } from '../parts/lists.ts';
 import { Empty, NotLoadedPage, Page } from '../parts/page.ts';
 import { useLoad } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
@@ -50,7 +50,7 @@ function RunList({ isCompared }: { isCompared: boolean }) {
   const [{ names, ...filters }, change] = useQuery({ search: '', kind: '', names: '' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // A comparison ignores the filters, so that all runs that the address names are found.
-  const query = isCompared ? {} : withoutEmpty(filters);
+  const query = isCompared ? {} : withoutEmptyFilters(filters);
   const read = (signal: AbortSignal) => callOperator('GET /runs', { query, signal });
   const { data, error, isLoading, reload } = useLoad(read, [query]);
   if (isCompared) {

@@ -44,7 +44,7 @@ const WINDOW_CHOICES = [
 function UsageOfWindow() {
   const [filters, setFilters] = useQuery({ days: '30', from: '', to: '' });
   const { days, from, to } = filters;
-  const window = useMemo(() => windowOf(days, from, to), [days, from, to]);
+  const window = useMemo(() => usageWindowOf(days, from, to), [days, from, to]);
   const account = useLoad((signal) => api.request('GET', '/account', { signal }), []);
   const { data, error, reload, isLoading } = useLoad(
     async (signal) => {
@@ -69,7 +69,7 @@ const WINDOW_FIELDS = [
   { name: 'to', label: 'to', kind: 'instant' },
 ] as const;
 
-function windowOf(days: string, from: string, to: string): { from: string; to?: string } {
+function usageWindowOf(days: string, from: string, to: string): { from: string; to?: string } {
   const end = to === '' ? Date.now() : Date.parse(to);
   const start = from === '' ? new Date(end - Number(days) * DAY_MS).toISOString() : from;
   return { from: start, ...(to !== '' && { to }) };
