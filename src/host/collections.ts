@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts';
 import { SERVICE_SECRETS_COLLECTION } from '../platform/http/signatures.ts';
 import type { CollectionSpec, DeclaredCollection, DocumentStore } from '../platform/stores/documents/port.ts';
 import { ACCOUNTS_COLLECTION, API_KEYS_COLLECTION, SESSIONS_COLLECTION } from '../product/accounts/store.ts';
-import { ASSET_COLLECTIONS } from '../product/assets/collections.ts';
+import { ASSET_COLLECTIONS_COLLECTION } from '../product/assets/collections.ts';
 import { ASSET_QUOTA_COLLECTION } from '../product/assets/quota.ts';
 import { ASSETS_COLLECTION } from '../product/assets/store.ts';
 import { LEDGER_ROWS_COLLECTION, RUN_MOVEMENTS_COLLECTION } from '../product/billing/store.ts';
@@ -33,7 +33,7 @@ export const COLLECTIONS: readonly DeclaredCollection[] = [
   USAGE_HOURS_COLLECTION,
   USAGE_DAYS_COLLECTION,
   ASSETS_COLLECTION,
-  ASSET_COLLECTIONS,
+  ASSET_COLLECTIONS_COLLECTION,
   ASSET_QUOTA_COLLECTION,
   PRESETS_COLLECTION,
   PRESET_VERSIONS_COLLECTION,

@@ -50,7 +50,7 @@ export async function bootstrapFirstAccount(options: BootstrapOptions): Promise<
     account,
     password: settings.BOOTSTRAP_PASSWORD === '' ? password : null,
     key: settings.BOOTSTRAP_API_KEY === '' ? key : null,
-    finish: () => store.finish(account._id),
+    finish: () => store.finishFirstStart(account._id),
   };
 }
 

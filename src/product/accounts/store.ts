@@ -134,7 +134,7 @@ export class AccountsStore {
   }
 
   /** Records that the first start is finished, because its secrets were shown. */
-  async finish(accountId: string): Promise<void> {
+  async finishFirstStart(accountId: string): Promise<void> {
     await this.#accounts.updateOne({ _id: accountId }, { $unset: { unfinished: true } });
   }
 

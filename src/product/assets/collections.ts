@@ -23,7 +23,7 @@ interface AssetCollectionDocument {
 }
 
 /** The database collection that stores the asset collections of all accounts. */
-export const ASSET_COLLECTIONS: DeclaredCollection = {
+export const ASSET_COLLECTIONS_COLLECTION: DeclaredCollection = {
   name: 'assetCollections',
   indexes: [{ name: 'name', fields: sortBy('accountId', 'name'), unique: true }],
   onAccountDeletion: 'delete',
@@ -43,7 +43,7 @@ export class AssetCollections {
   readonly #now: () => Date;
 
   constructor(documents: DocumentStore, assets: AssetsStore, now: () => Date) {
-    this.#collections = documents.collection(ASSET_COLLECTIONS);
+    this.#collections = documents.collection(ASSET_COLLECTIONS_COLLECTION);
     this.#assets = assets;
     this.#now = now;
   }

@@ -14,7 +14,7 @@ export const UPLOAD_URL_LIFE_MS = 15 * 60_000;
 /** The shortest lifetime of an upload ticket. */
 export const MIN_TICKET_LIFE_MS = 60_000;
 /** The lifetime of a link if the caller does not choose one. */
-export const LINK_LIFE_SECONDS = 300;
+export const DEFAULT_LINK_LIFE_SECONDS = 300;
 /** How long the record of a failed upload can be read. */
 export const FAILED_ASSET_LIFE_MS = DAY_MS;
 /**

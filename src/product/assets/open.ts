@@ -149,7 +149,7 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
    */
   async function completeQuotaChanges(now: Date): Promise<number> {
     let cleared = 0;
-    for (const { accountId, assetId } of await quota.findStaleMarks(before(now))) {
+    for (const { accountId, assetId } of await quota.findStaleMoves(before(now))) {
       const asset = await store.findAny(accountId, assetId);
       if (asset !== null && asset.state !== 'kept') continue;
       await (asset === null ? quota.giveBack(accountId, assetId) : uploads.confirm(asset));

@@ -70,7 +70,7 @@ export class AssetQuota {
    * some assets are being added or removed.
    */
   async reserve(accountId: string, assetId: string, limit: number): Promise<'reserved' | 'full' | 'moving'> {
-    const update = { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } };
+    const update = { $inc: { stored: 1 }, $push: { moving: this.#newMove(assetId) } };
     const { modified } = await this.#quota.updateOne({ _id: accountId, stored: { $lt: limit } }, update);
     if (modified === 1) return 'reserved';
     const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, NEW_QUOTA_UPDATE, { upsert: true });
@@ -90,7 +90,7 @@ export class AssetQuota {
   /** Adds an entry to `moving` for a counted asset that is about to be removed. */
   async markRemoval(accountId: string, assetId: string): Promise<void> {
     const unmarked = { _id: accountId, moving: { $not: { $elemMatch: { assetId } } } };
-    await this.#quota.updateOne(unmarked, { $push: { moving: this.#mark(assetId) } });
+    await this.#quota.updateOne(unmarked, { $push: { moving: this.#newMove(assetId) } });
   }
 
   /**
@@ -102,7 +102,7 @@ export class AssetQuota {
   }
 
   /** For the sweep: the entries in `moving` of all accounts that were made before an instant. */
-  async findStaleMarks(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
+  async findStaleMoves(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ moving: { $elemMatch: { at: { $lt: instant } } } });
     return quota.flatMap(({ _id: accountId, moving }) =>
@@ -110,7 +110,7 @@ export class AssetQuota {
     );
   }
 
-  #mark(assetId: string): QuotaDocument['moving'][number] {
+  #newMove(assetId: string): QuotaDocument['moving'][number] {
     return { assetId, at: this.#now().toISOString() };
   }
 }
@@ -144,7 +144,7 @@ export class JobOutputQuota {
     const take = () =>
       this.#quota.updateOne(
         { _id: accountId, stored: { $lte: limit - count }, marks: { $not: { $elemMatch: { jobId } } } },
-        { $inc: { stored: count }, $push: { marks: this.#mark(jobId, 'in', count) } },
+        { $inc: { stored: count }, $push: { marks: this.#newMark(jobId, 'in', count) } },
       );
     if ((await take()).modified === 1) return true;
     const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, NEW_QUOTA_UPDATE, { upsert: true });
@@ -159,7 +159,7 @@ export class JobOutputQuota {
 
   /** Adds an `out` mark for units that are about to be given back, under the token of this attempt. */
   async markReturn(accountId: string, jobId: string, token: string, count: number): Promise<void> {
-    const mark = { ...this.#mark(jobId, 'out', count), token };
+    const mark = { ...this.#newMark(jobId, 'out', count), token };
     await this.#quota.updateOne({ _id: accountId }, { $push: { marks: mark } });
   }
 
@@ -195,7 +195,7 @@ export class JobOutputQuota {
     );
   }
 
-  #mark(jobId: string, direction: JobOutputQuotaMark['way'], count: number): JobOutputQuotaMark {
+  #newMark(jobId: string, direction: JobOutputQuotaMark['way'], count: number): JobOutputQuotaMark {
     return { jobId, way: direction, token: randomText(12), count, at: this.#now().toISOString() };
   }
 }

@@ -4,7 +4,12 @@ import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import { componentSchema, HTTP_ADDRESS_SCHEMA } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from './likeness.ts';
-import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, UPLOAD_URL_LIFE_MS } from './limits.ts';
+import {
+  DEFAULT_LINK_LIFE_SECONDS,
+  MAX_UPLOAD_BYTES,
+  MIN_TICKET_LIFE_MS,
+  UPLOAD_URL_LIFE_MS,
+} from './limits.ts';
 
 export const MAX_ASSET_NAME_CHARACTERS = 255;
 
@@ -41,14 +46,14 @@ export const ListedAsset = componentSchema('ListedAsset', {
 
 const name = Type.String({ maxLength: MAX_ASSET_NAME_CHARACTERS, description: 'What downloads are called.' });
 /** Text without control characters and without spaces at its ends. */
-const COLLECTION_NAME = {
+const COLLECTION_NAME_KEYWORDS = {
   minLength: 1,
   maxLength: 64,
   pattern: '^[^\\s\\x00-\\x1f\\x7f-\\x9f]([^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f])?$',
 };
 const collection = Type.String({
   description: '1 to 64 characters; one that does not exist is created.',
-  documented: COLLECTION_NAME,
+  documented: COLLECTION_NAME_KEYWORDS,
 });
 
 /** The query fields that select what the response to an upload says about its image. */
@@ -187,20 +192,20 @@ export const AssetListQuery = Type.Object({
 export type AssetListQuery = Static<typeof AssetListQuery>;
 
 /** The query fields that every signed link has. */
-const SignedQueryFields = {
+const signedQueryFields = {
   owner: Type.Optional(Type.String()),
   expires: Type.Optional(Type.String()),
   signature: Type.Optional(Type.String()),
 };
 
-export const SignedUploadQuery = Type.Object({ ...SignedQueryFields, ...responseFields });
+export const SignedUploadQuery = Type.Object({ ...signedQueryFields, ...responseFields });
 export type SignedUploadQuery = Static<typeof SignedUploadQuery>;
 
 /** The query of a ticket's address. The limits of the upload are signed with it. */
 export const UploadTicketQuery = Type.Object({
   contentTypes: Type.Optional(Type.String()),
   maxBytes: Type.Optional(Type.String()),
-  ...SignedQueryFields,
+  ...signedQueryFields,
 });
 export type UploadTicketQuery = Static<typeof UploadTicketQuery>;
 
@@ -216,22 +221,22 @@ export const AssetContentQuery = Type.Object({
     }),
   ),
   download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),
-  ...SignedQueryFields,
+  ...signedQueryFields,
 });
 export type AssetContentQuery = Static<typeof AssetContentQuery>;
 
-const LINK_LIFE_BOUNDS = { minimum: 60, maximum: 604_800 };
+const LINK_LIFE_SECONDS_BOUNDS = { minimum: 60, maximum: 604_800 };
 
 export const AssetLinkQuery = Type.Object({
   expiresInSeconds: Type.Optional(
     Type.Integer({
-      ...LINK_LIFE_BOUNDS,
-      description: `How long the link is valid; default ${LINK_LIFE_SECONDS}.`,
+      ...LINK_LIFE_SECONDS_BOUNDS,
+      description: `How long the link is valid; default ${DEFAULT_LINK_LIFE_SECONDS}.`,
     }),
   ),
   expiresIn: Type.Optional(
     Type.Integer({
-      ...LINK_LIFE_BOUNDS,
+      ...LINK_LIFE_SECONDS_BOUNDS,
       deprecated: true,
       description: 'The former name of expiresInSeconds.',
     }),
@@ -252,7 +257,7 @@ export const AssetCollection = componentSchema('AssetCollection', {
 export type AssetCollection = Static<typeof AssetCollection>;
 
 export const NewAssetCollectionBody = Type.Object(
-  { name: Type.String({ documented: COLLECTION_NAME }) },
+  { name: Type.String({ documented: COLLECTION_NAME_KEYWORDS }) },
   { title: 'NewCollection', additionalProperties: false, examples: [{ name: 'products' }] },
 );
 export type NewAssetCollectionBody = Static<typeof NewAssetCollectionBody>;

@@ -114,10 +114,10 @@ export class RunAllowance {
     const inside: RunReservation = { id: randomText(20), period, credits: 0, until, holder };
     const past: RunReservation = { ...inside, credits: terms.overageCredits ?? 0 };
     for (let attempt = 0; attempt < MAX_RESERVE_ATTEMPTS; attempt += 1) {
-      if (await this.#count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } }))
+      if (await this.#countRun(accountId, inside, { 'processing.used': { $lt: terms.processLimit } }))
         return inside;
       const usedUp = { 'processing.used': { $gte: terms.processLimit } };
-      if (await this.#count(accountId, past, { ...usedUp, ...canSpendFilter(past.credits) })) return past;
+      if (await this.#countRun(accountId, past, { ...usedUp, ...canSpendFilter(past.credits) })) return past;
       if (!(await this.#beginPeriodOrReleaseExpired(accountId, period))) return null;
     }
     return null;
@@ -127,7 +127,7 @@ export class RunAllowance {
    * Counts a run in a billing period. If the clock of another host is ahead, the account may already be in the next
    * period. In this case, the run is counted in that period.
    */
-  async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
+  async #countRun(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return this.#options.store.change(
       accountId,
       { 'processing.period': { $gte: reservation.period }, ...condition },

@@ -20,7 +20,7 @@ const MAX_RETRY_PAUSE_MS = 5_000;
  * The number of failed attempts after which `onError` is called. So many attempts take about 6 s. `onError` is called
  * again each time the number has doubled.
  */
-const MIN_REPORTED_TRIES = 8;
+const MIN_REPORTED_FAILED_TRIES = 8;
 /** How often a process tries to write its last batch when it ends. */
 const MAX_FINAL_WRITE_TRIES = 3;
 /**
@@ -146,7 +146,7 @@ export class SyncRunCounter {
         return;
       } catch (error) {
         this.#triesLeft -= 1;
-        const isReported = tries >= MIN_REPORTED_TRIES && Number.isInteger(Math.log2(tries));
+        const isReported = tries >= MIN_REPORTED_FAILED_TRIES && Number.isInteger(Math.log2(tries));
         if (isReported || this.#triesLeft <= 0) this.#onError(error);
         if (this.#triesLeft <= 0) return;
         const pauseMs = Math.min(MAX_RETRY_PAUSE_MS, FIRST_RETRY_PAUSE_MS * 2 ** (tries - 1));

@@ -8,7 +8,7 @@ import type { SigningAccount, SigningKeyCache } from './signers.ts';
 
 const MAX_CACHE_CHARACTERS = 8 * MEGABYTE_BYTES;
 /** The assumed size of an entry in addition to its key, in characters. */
-const ENTRY_CHARACTERS = 2_000;
+const ENTRY_OVERHEAD_CHARACTERS = 2_000;
 
 /** A delivery address with a correct signature, and the account that signed it. */
 export interface SignedAddress {
@@ -37,7 +37,7 @@ export class AddressCache {
   readonly #options: AddressCacheOptions;
   readonly #cached = new LRUCache<string, CachedAddress>({
     maxSize: MAX_CACHE_CHARACTERS,
-    sizeCalculation: (_known, key) => key.length + ENTRY_CHARACTERS,
+    sizeCalculation: (_known, key) => key.length + ENTRY_OVERHEAD_CHARACTERS,
   });
 
   constructor(options: AddressCacheOptions) {

@@ -34,7 +34,9 @@ export function openPictureCache(
 ): FileCache {
   const { DATA_DIR, S3_BUCKET, STORAGE_RESERVE_MEGABYTES, DELIVERY_CACHE_MEGABYTES } = settings;
   const directory = join(DATA_DIR, 'delivery');
-  const reserve = pictureReserve(STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES, () => readDiskSpace(directory));
+  const reserve = createPictureDiskReserve(STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES, () =>
+    readDiskSpace(directory),
+  );
   const storage =
     S3_BUCKET === ''
       ? new DiskStorage(directory, reserve)
@@ -46,7 +48,7 @@ export function openPictureCache(
  * The disk space that delivered pictures leave free: twice the space that uploads leave free. Pictures therefore never
  * use up the space of an upload that was accepted.
  */
-export function pictureReserve(
+export function createPictureDiskReserve(
   uploadReserveBytes: number,
   measure: ConstructorParameters<typeof DiskReserve>[1],
 ): DiskReserve {

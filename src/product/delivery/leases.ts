@@ -72,8 +72,8 @@ export class Leases {
    */
   async hold(name: string, work: () => Promise<void>): Promise<void> {
     const lease = `delivery/${this.#options.scope}/${name}`;
-    await this.#wait(lease).finally(() => this.#waiting.delete(lease));
-    const renewing = setInterval(() => this.#take(lease), LEASE_RENEWAL_INTERVAL_MS);
+    await this.#waitForTurn(lease).finally(() => this.#waiting.delete(lease));
+    const renewing = setInterval(() => this.#takeLease(lease), LEASE_RENEWAL_INTERVAL_MS);
     let refusal: ApiError | undefined;
     try {
       await work();
@@ -82,7 +82,7 @@ export class Leases {
       throw error;
     } finally {
       clearInterval(renewing);
-      await this.#end(lease, refusal);
+      await this.#endLease(lease, refusal);
     }
   }
 
@@ -94,7 +94,7 @@ export class Leases {
    * Waits until this process has taken the lease, or the waiting time is over. Throws the error with which the work
    * failed in another process.
    */
-  async #wait(lease: string): Promise<void> {
+  async #waitForTurn(lease: string): Promise<void> {
     const { waitMs, pause = sleep } = this.#options;
     const startedMs = performance.now();
     for (let leftMs = waitMs; ; leftMs = waitMs - (performance.now() - startedMs)) {
@@ -102,19 +102,19 @@ export class Leases {
       // answer.
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);
-      if ((await this.#take(lease)) || leftMs <= 0) return;
+      if ((await this.#takeLease(lease)) || leftMs <= 0) return;
       const refusal = await Promise.race([ended, pause(Math.min(LEASE_POLL_INTERVAL_MS, leftMs))]);
       if (refusal instanceof ApiError) throw refusal;
     }
   }
 
   /** Takes or renews a lease. If the store is unavailable, returns true, because doing the work twice does no harm. */
-  #take(lease: string): Promise<boolean> {
+  #takeLease(lease: string): Promise<boolean> {
     const { coordination, processId } = this.#options;
     return coordination.lease(lease, processId, LEASE_MS).catch(() => true);
   }
 
-  async #end(lease: string, refusal: ApiError | undefined): Promise<void> {
+  async #endLease(lease: string, refusal: ApiError | undefined): Promise<void> {
     const { coordination, processId } = this.#options;
     const ended: EndedWorkMessage = { lease };
     if (refusal !== undefined) {

@@ -100,7 +100,7 @@ export class SignedLinks {
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
     const pass = this.#options.recipes.compilePass(recipe, { width: widths?.at(-1), format });
-    const size = file === null ? null : await forecastSize(file, pass);
+    const size = file === null ? null : await predictSize(file, pass);
     const path = `${what}/${named}`;
     const nowSeconds = Math.floor(this.#options.now().getTime() / 1000);
     const end = expiresInSeconds === undefined ? null : nowSeconds + expiresInSeconds;
@@ -262,7 +262,7 @@ function imageSourcesOf(rungs: readonly Rung[], addressOf: (width: number) => st
 /**
  * The size of the result, predicted from the header of its source; null if it is unknown before the pixels are read.
  */
-async function forecastSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
+async function predictSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
   const [made] = await previewPasses({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
   if (made === undefined || made instanceof ApiError) return null;
   const { width, height } = made;

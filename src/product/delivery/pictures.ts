@@ -13,10 +13,10 @@ const MAX_PICTURE_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
  * How long the source of a cached picture is not read again after a failure, in milliseconds. In this time, the cached
  * picture is served at once.
  */
-const SOURCE_RETRY_MS = 10_000;
+const SOURCE_RETRY_PAUSE_MS = 10_000;
 const MAX_FAILING_PICTURES = 10_000;
 /** The number of latest cache reads among which a second read of a picture puts it into memory. */
-const MAX_RECENT_READS = 500;
+const MAX_REMEMBERED_READS = 500;
 
 /** A finished picture: its bytes, its content type, its size in pixels, and its ETag. */
 export interface FinishedPicture extends Pick<TransformTaskResult, 'contentType' | 'width' | 'height'> {
@@ -67,15 +67,15 @@ export class DeliveredPictures {
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
   /** The paths of pictures that were read once from the cached files. A second read keeps the picture in memory. */
-  readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
-  /** The paths of cached pictures whose source failed less than SOURCE_RETRY_MS ago. */
+  readonly #recentReads = new LRUCache<string, true>({ max: MAX_REMEMBERED_READS });
+  /** The paths of cached pictures whose source failed less than SOURCE_RETRY_PAUSE_MS ago. */
   readonly #failingPaths: LRUCache<string, true>;
   readonly #meter: DeliveryMeter;
 
   constructor(options: PicturesOptions) {
     this.#options = options;
     const nowMs = () => options.now().getTime();
-    this.#failingPaths = createExpiringCache(MAX_FAILING_PICTURES, SOURCE_RETRY_MS, nowMs);
+    this.#failingPaths = createExpiringCache(MAX_FAILING_PICTURES, SOURCE_RETRY_PAUSE_MS, nowMs);
     this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
   }
 

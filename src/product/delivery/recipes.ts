@@ -23,7 +23,7 @@ const MAX_CACHED_RECIPES = 1_000;
 /** The longest text of ops for which the recipe is cached. Longer texts rarely repeat. */
 const MAX_CACHED_OPS_CHARACTERS = 500;
 /** How long a process uses a cached preset before it is read again. */
-const PRESET_CACHE_MS = 500;
+const PRESET_CACHE_TTL_MS = 500;
 /**
  * The AVIF effort that is used when several formats are tried. It is the lowest one, because at any higher effort AVIF
  * takes longer to encode than WebP.
@@ -75,7 +75,7 @@ export class PictureRecipes {
   constructor(models: ModelsFile, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
     this.#models = models;
     this.#presets = presets;
-    this.#presetRecipes = createExpiringCache(MAX_CACHED_RECIPES, PRESET_CACHE_MS, () => now().getTime());
+    this.#presetRecipes = createExpiringCache(MAX_CACHED_RECIPES, PRESET_CACHE_TTL_MS, () => now().getTime());
   }
 
   /**

@@ -7,16 +7,16 @@ import type { AccountsStore } from '../accounts/store.ts';
 import { type DeliveryAddress, isSignatureOf } from './address.ts';
 import type { SigningKeysStore } from './keys.ts';
 
-const REVOKED_CHANNEL = 'delivery/revoked';
+const KEY_REVOKED_CHANNEL = 'delivery/revoked';
 const MAX_CACHED_KEYS = 10_000;
 const MAX_UNKNOWN_KEYS = 10_000;
 /** How long a process uses a cached key before it reads the key again. */
-const KEY_CACHE_MS = 500;
+const KEY_CACHE_TTL_MS = 500;
 /**
  * How long an unknown key is not looked up again. A key with the same id cannot be created in the meantime, because ids
  * are random.
  */
-const UNKNOWN_KEY_CACHE_MS = 30_000;
+const UNKNOWN_KEY_CACHE_TTL_MS = 30_000;
 
 const KEY_ID_PATTERN = /^sgk_[0-9A-Za-z]{24}$/;
 /**
@@ -67,14 +67,14 @@ export class SigningKeyCache {
   private constructor(options: SignersOptions) {
     this.#options = options;
     const nowMs = () => options.now().getTime();
-    this.#unknownKeys = createExpiringCache(MAX_UNKNOWN_KEYS, UNKNOWN_KEY_CACHE_MS, nowMs);
+    this.#unknownKeys = createExpiringCache(MAX_UNKNOWN_KEYS, UNKNOWN_KEY_CACHE_TTL_MS, nowMs);
   }
 
   static async open(options: SignersOptions): Promise<SigningKeyCache> {
     const { coordination } = options;
     const signers = new SigningKeyCache(options);
     signers.#unsubscribe = [
-      await coordination.subscribe(REVOKED_CHANNEL, (keyId) => signers.#forget(keyId)),
+      await coordination.subscribe(KEY_REVOKED_CHANNEL, (keyId) => signers.#forget(keyId)),
       await coordination.subscribe(ACCOUNT_CHANGED_CHANNEL, (accountId) => signers.#forgetAccount(accountId)),
     ];
     return signers;
@@ -115,7 +115,7 @@ export class SigningKeyCache {
   /** Tells every process that a key was revoked. */
   async announceRevocation(keyId: string): Promise<void> {
     this.#forget(keyId);
-    await this.#options.coordination.publish(REVOKED_CHANNEL, keyId);
+    await this.#options.coordination.publish(KEY_REVOKED_CHANNEL, keyId);
   }
 
   close(): void {
@@ -137,7 +137,7 @@ export class SigningKeyCache {
   #freshKey(keyId: string): CachedKey | undefined {
     const look = this.#cachedKeys.get(keyId);
     const ageMs = this.#options.now().getTime() - (look?.atMs ?? 0);
-    return ageMs >= 0 && ageMs < KEY_CACHE_MS ? look : undefined;
+    return ageMs >= 0 && ageMs < KEY_CACHE_TTL_MS ? look : undefined;
   }
 
   #find(keyId: string, mayReadStore: boolean): Promise<SigningAccount | null> | SigningAccount | null {

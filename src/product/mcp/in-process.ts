@@ -6,7 +6,7 @@ import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
 import { type InputSource, readPicture } from './inputs.ts';
 
 /** The maximum number of tool calls per process that hold a picture in memory at the same time. */
-const MAX_PICTURE_HOLDERS = 4;
+const MAX_PICTURE_HOLDING_CALLS = 4;
 const MAX_WAITING_TOOL_CALLS = 1_000;
 /** The base URL of calls within the process. No request leaves the process. */
 const IN_PROCESS_URL = 'http://localhost';
@@ -19,8 +19,8 @@ export class InProcessCalls {
   readonly #app: FastifyInstance;
   // Limits how many tool calls hold a picture, because a picture is in memory as a whole. Accounts are served in turn.
   readonly #pictureSlots = new AdmissionQueue({
-    slots: MAX_PICTURE_HOLDERS,
-    budgetBytes: MAX_PICTURE_HOLDERS * MAX_UPLOAD_BYTES,
+    slots: MAX_PICTURE_HOLDING_CALLS,
+    budgetBytes: MAX_PICTURE_HOLDING_CALLS * MAX_UPLOAD_BYTES,
     limits: () => ({ calls: MAX_WAITING_TOOL_CALLS }),
   });
 

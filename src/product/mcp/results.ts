@@ -9,7 +9,7 @@ import { AnyObjectSchema, type ToolPicture, type ToolResult } from './tool.ts';
 import { renderModelPicture } from './tools/look.ts';
 
 /** The lifetime of a link to a saved result, in seconds. It is the longest one that the service allows. */
-const LINK_LIFE_SECONDS = 604_800;
+const RESULT_LINK_LIFE_SECONDS = 604_800;
 const PREVIEW_EDGE_PX = 256;
 
 /** The output fields that all tools with a result picture have. */
@@ -114,6 +114,6 @@ async function saveResultAsset(link: string, contentType: string, source: InputS
 
 /** Makes a signed link to an asset. The link is valid for a week. */
 export async function createAssetLink(assetId: string, service: Transport): Promise<string> {
-  const fields = { path: { assetId }, query: { expiresInSeconds: LINK_LIFE_SECONDS } };
+  const fields = { path: { assetId }, query: { expiresInSeconds: RESULT_LINK_LIFE_SECONDS } };
   return (await readNamedCall(service, 'GET /assets/{assetId}/link', fields)).url;
 }

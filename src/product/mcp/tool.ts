@@ -71,7 +71,7 @@ export class Tool {
     const outputSchema = Type.Partial(Type.Object(output));
     const definition = { name, title, description, inputSchema, outputSchema, annotations };
     const check = createValidator(argumentsSchema, 'arguments');
-    return new Tool(definition, async (args, source) => run(await checkedArguments(args, check), source));
+    return new Tool(definition, async (args, source) => run(await parseToolArguments(args, check), source));
   }
 }
 
@@ -85,7 +85,7 @@ function listedSchemaOf(input: TObject): TObject {
  * API calls of the tool.
  * @throws ApiError invalid_param. Its corrections make the arguments pass this check.
  */
-async function checkedArguments<T>(args: unknown, check: (args: unknown) => T): Promise<T> {
+async function parseToolArguments<T>(args: unknown, check: (args: unknown) => T): Promise<T> {
   try {
     return check(args);
   } catch (error) {

@@ -9,7 +9,7 @@ const BUILT_IN_PRESETS_SAVED_AT = '2025-01-01T00:00:00.000Z';
 
 /** The presets that every account has, in the order of the listing. All of them can run in a synchronous call. */
 export const BUILT_IN_PRESETS: readonly Preset[] = [
-  builtInPreset(
+  createBuiltInPreset(
     'web-optimized',
     'Web optimized',
     'A picture for a page: at most 1920 px on its longer side, as WebP, without metadata.',
@@ -18,7 +18,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
       { op: 'convert', parameters: { format: 'webp', quality: 80, metadata: 'strip' } },
     ],
   ),
-  builtInPreset(
+  createBuiltInPreset(
     'avatar',
     'Avatar',
     'A round profile picture of 256 px around what draws the eye, as WebP with transparent corners.',
@@ -28,7 +28,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
       { op: 'convert', parameters: { format: 'webp', quality: 85 } },
     ],
   ),
-  builtInPreset(
+  createBuiltInPreset(
     'product-shot',
     'Product shot',
     'A product for a shop: its border trimmed, centred with an even margin on a white square of 1200 px, as JPEG.',
@@ -44,7 +44,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
       { op: 'convert', parameters: { format: 'jpeg', quality: 88, progressive: true } },
     ],
   ),
-  builtInPreset(
+  createBuiltInPreset(
     'thumbnail-set',
     'Thumbnail set',
     'Even thumbnails for a gallery: each picture of a set becomes the same square of 320 px, as WebP.',
@@ -54,7 +54,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
       { op: 'convert', parameters: { format: 'webp', quality: 75 } },
     ],
   ),
-  builtInPreset(
+  createBuiltInPreset(
     'print-ready',
     'Print ready',
     'A picture for a printer: at most A4 at 300 dpi (3508 px), on white, as JPEG with full colour resolution and its rights fields.',
@@ -65,7 +65,7 @@ export const BUILT_IN_PRESETS: readonly Preset[] = [
       { op: 'convert', parameters: { format: 'jpeg', quality: 95, chroma: '4:4:4', metadata: 'copyright' } },
     ],
   ),
-  builtInPreset(
+  createBuiltInPreset(
     'privacy-strip',
     'Privacy strip',
     'The picture upright and in its own format, without place, camera, times or any other metadata.',
@@ -81,7 +81,7 @@ export function findBuiltInPreset(idOrSlug: string): Preset | undefined {
   return BUILT_IN_PRESETS.find(({ _id }) => _id === idOrSlug);
 }
 
-function builtInPreset(name: string, title: string, description: string, steps: PresetStep[]): Preset {
+function createBuiltInPreset(name: string, title: string, description: string, steps: PresetStep[]): Preset {
   const id = `builtin-${name}`;
   return {
     _id: id,

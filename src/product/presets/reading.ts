@@ -52,7 +52,7 @@ export async function resolvePresetReference(
   param: string,
 ): Promise<FoundPreset> {
   const preset = findBuiltInPreset(idOrSlug) ?? (await store.find(accountId, idOrSlug));
-  if (preset === null) throw await missingPresetError(store, accountId, param, idOrSlug);
+  if (preset === null) throw await readMissingPresetError(store, accountId, param, idOrSlug);
   const version =
     number === undefined ? currentPresetVersion(preset) : await store.findVersion(accountId, preset, number);
   if (version === null) throw presetVersionNotFoundError(param, preset);
@@ -60,7 +60,7 @@ export async function resolvePresetReference(
 }
 
 /** The error for a preset that the account does not have. It suggests similar slugs that the account may use. */
-export async function missingPresetError(
+export async function readMissingPresetError(
   store: PresetsStore,
   accountId: string,
   param: string,

@@ -20,11 +20,11 @@ import type { Preset } from './preset.ts';
 import {
   earlierVersionDataOf,
   listPresets,
-  missingPresetError,
   parsePresetReferencePath,
   parsePresetVersionPath,
   presetExportOf,
   type ReadPresetUsage,
+  readMissingPresetError,
   refuseReadOnlyPresetPath,
   resolvePresetReference,
   savedPresetDataOf,
@@ -62,7 +62,7 @@ export interface PresetRoutesOptions extends PresetContentRules {
 
 const serializePreset = createRowWriter(PresetData);
 const serializeVersion = createRowWriter(PresetVersionData);
-const serializeAnswer = createRowWriter(envelopeSchemaOf(PresetData));
+const serializeEnvelope = createRowWriter(envelopeSchemaOf(PresetData));
 
 const ROUTE_INSTALLERS = [
   installListRoute,
@@ -211,7 +211,7 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
       checkPresetNames(request.body);
       const revise = (current: Preset) => applyPresetChange(current, request.body, accountId, options);
       const preset = await store.update(accountId, slug, revise, now());
-      if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
+      if (preset === null) throw await readMissingPresetError(store, accountId, 'slug', slug);
       return sendPreset(
         reply,
         accountId,
@@ -239,7 +239,7 @@ function installRemoveRoute(app: FastifyInstance, { store, coordination, gate }:
       refuseReadOnlyPresetPath(slug);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, slug);
-      if (removed === null) throw await missingPresetError(store, accountId, 'slug', slug);
+      if (removed === null) throw await readMissingPresetError(store, accountId, 'slug', slug);
       const versions = [...removed.superseded, removed.version];
       const tags = await announceRemovedVersions(coordination, accountId, removed, versions);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
@@ -268,7 +268,7 @@ function installRemoveVersionRoute(
       refuseReadOnlyPresetPath(slug);
       const version = parsePresetVersionPath(request.params.version);
       const preset = await store.find(accountId, slug);
-      if (preset === null) throw await missingPresetError(store, accountId, 'slug', slug);
+      if (preset === null) throw await readMissingPresetError(store, accountId, 'slug', slug);
       if (version === preset.version) {
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
         throw invalidParamError('version', message, { received: version });
@@ -296,7 +296,7 @@ async function sendPreset(
 ): Promise<FastifyReply> {
   const { versions = [] } = preset;
   if (versions.length === 0) return reply.send(successEnvelope(message, preset));
-  const answer = serializeAnswer(successEnvelope(message, { ...preset, versions: [] }));
+  const answer = serializeEnvelope(successEnvelope(message, { ...preset, versions: [] }));
   return sendLongList(reply, accountId, writeInPieces(answer, 'versions', versions, serializeVersion));
 }
 

@@ -12,7 +12,7 @@ const baseUrlSetting = (description: string) =>
 const keySetting = (description: string) =>
   textSetting({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
 
-const MAX_RETRY_SECONDS = 300;
+const MAX_RETRY_WAIT_SECONDS = 300;
 const MAX_CALL_RETRIES = 10;
 
 export const providersSettings = {
@@ -61,12 +61,12 @@ function retryScheduleSetting(): Setting<readonly number[]> {
   return {
     description:
       'Waits before each further try of a model call that failed for a reason that may pass, in seconds.',
-    accepts: `1 to ${MAX_CALL_RETRIES} whole numbers from 0 to ${MAX_RETRY_SECONDS}, separated by commas, are expected`,
+    accepts: `1 to ${MAX_CALL_RETRIES} whole numbers from 0 to ${MAX_RETRY_WAIT_SECONDS}, separated by commas, are expected`,
     defaultText: '10,65',
     fallback: [10, 65],
     parse(value) {
       const waits = value.split(',').map((part) => part.trim());
-      const isFine = waits.every((wait) => /^\d{1,3}$/.test(wait) && Number(wait) <= MAX_RETRY_SECONDS);
+      const isFine = waits.every((wait) => /^\d{1,3}$/.test(wait) && Number(wait) <= MAX_RETRY_WAIT_SECONDS);
       return isFine && waits.length <= MAX_CALL_RETRIES ? waits.map(Number) : undefined;
     },
   };

@@ -54,7 +54,7 @@ function isAnySet(...values: readonly string[]): boolean {
 }
 
 /** The time limit for reading one picture, in milliseconds. The deadline of the attempt may come earlier. */
-const READ_TIMEOUT_MS = 60_000;
+const PICTURE_READ_TIMEOUT_MS = 60_000;
 
 /** The provider of the models that run on this machine. One reads text, the other bar codes and QR codes. */
 function createLocalProvider(readers: Readers): Provider {
@@ -65,7 +65,7 @@ function createLocalProvider(readers: Readers): Provider {
         providerModel === 'text'
           ? { kind: 'text' as const, language: DEFAULT_LANGUAGE }
           : { kind: 'codes' as const };
-      const deadlineMs = Date.now() + READ_TIMEOUT_MS;
+      const deadlineMs = Date.now() + PICTURE_READ_TIMEOUT_MS;
       const call = { bytes: picture.bytes, reading, accountId, signal, deadlineMs, work: 'job' as const };
       return { kind: 'json', value: (await readers.read(call).result).output };
     },

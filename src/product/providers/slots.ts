@@ -22,7 +22,7 @@ const QUEUE_PLACE_TTL_MS = 3_000;
  * How long half of the slots are reserved for other accounts after one of them has requested a slot. Running calls are
  * not stopped.
  */
-const RESERVATION_MS = 60_000;
+const SLOT_RESERVATION_MS = 60_000;
 
 interface ProviderSlotsOptions extends Pick<ProcessParts, 'coordination' | 'hostId' | 'processId'> {
   limit: number;
@@ -73,7 +73,7 @@ export class ProviderSlots {
       limit: this.#options.limit,
       holder,
       leaseMs: SLOT_LEASE_MS,
-      seenMs: RESERVATION_MS,
+      seenMs: SLOT_RESERVATION_MS,
       waitMs: QUEUE_PLACE_TTL_MS,
     };
     if (await this.#options.coordination.takeShared(request)) return true;

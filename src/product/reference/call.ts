@@ -180,7 +180,7 @@ const PYTHON_SYNTAX: LiteralSyntax = {
   asset: 'os.environ["ASSET"]',
   hasPlainNames: false,
 };
-const MAX_LINE_CHARACTERS = 64;
+const MAX_LITERAL_LINE_CHARACTERS = 64;
 
 /** A JSON value in the syntax of a language: on one line if it is short, or else with one entry per line. */
 function literalOf(value: unknown, syntax: LiteralSyntax, indent = ''): string {
@@ -200,7 +200,7 @@ function literalOf(value: unknown, syntax: LiteralSyntax, indent = ''): string {
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
   const pad = isList || !syntax.hasPlainNames || entries.length === 0 ? '' : ' ';
   const line = `${open}${pad}${entries.join(', ')}${pad}${close}`;
-  if (line.length + indent.length <= MAX_LINE_CHARACTERS && !line.includes('\n')) return line;
+  if (line.length + indent.length <= MAX_LITERAL_LINE_CHARACTERS && !line.includes('\n')) return line;
   return `${open}\n${entries.map((entry) => `${inner}${entry},\n`).join('')}${indent}${close}`;
 }
 

@@ -2,7 +2,7 @@ import type { PageSample } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
 /** The maximum length of a command on one line. */
-const MAX_LINE_CHARACTERS = 64;
+const MAX_COMMAND_LINE_CHARACTERS = 64;
 
 /**
  * A sample that runs an op with the command `darkroom`. The command reads the address and the key from the environment
@@ -25,7 +25,7 @@ export function commandLineText(words: readonly string[], options: object, outpu
 /** The words of a command on one line. If it would be too long, each word has its own line. */
 function wrapCommand(words: readonly string[]): string {
   const line = words.join(' ');
-  return line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');
+  return line.length <= MAX_COMMAND_LINE_CHARACTERS ? line : words.join(' \\\n  ');
 }
 
 function commandWords({

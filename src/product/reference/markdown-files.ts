@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { JSON_BOUNDS_TEXT } from '../../platform/http/bodies/json.ts';
 import {
   byteSizeText,
-  MAX_SIDE_PX,
   MAX_TEMPLATE_CSS_BYTES,
   MAX_TEMPLATE_HTML_BYTES,
+  MAX_TEMPLATE_SIDE_PX,
 } from '../templates/schema.ts';
 import { WEBHOOK_VERIFICATION_TEXT } from '../webhooks/endpoints/signing.ts';
 
@@ -13,7 +13,7 @@ const CODE_VALUES: Readonly<Record<string, string>> = {
   JSON_BOUNDS: JSON_BOUNDS_TEXT,
   MAX_TEMPLATE_HTML: byteSizeText(MAX_TEMPLATE_HTML_BYTES),
   MAX_TEMPLATE_CSS: byteSizeText(MAX_TEMPLATE_CSS_BYTES),
-  MAX_SIDE_PX: String(MAX_SIDE_PX),
+  MAX_SIDE_PX: String(MAX_TEMPLATE_SIDE_PX),
   WEBHOOK_VERIFICATION: WEBHOOK_VERIFICATION_TEXT,
 };
 

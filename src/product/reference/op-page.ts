@@ -44,7 +44,7 @@ const MODEL_ERROR_CODES = [
  * Explains gravity=attention on the pages of ops with a gravity. The text is too long for the description of the
  * parameter.
  */
-const ATTENTION_TEXT =
+const GRAVITY_ATTENTION_NOTE =
   'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';
 
 /** Explains the result on the page of the op that reads text. */
@@ -78,7 +78,7 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
       headingBlock(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),
       ...(ownParameters.length + sharedParameters.length === 0 ? [paragraphBlock('It has none.')] : []),
       ...(ownParameters.length === 0 ? [] : [fieldsBlock(fieldsOf(ownParameters))]),
-      ...(params.gravity === undefined ? [] : [paragraphBlock(ATTENTION_TEXT)]),
+      ...(params.gravity === undefined ? [] : [paragraphBlock(GRAVITY_ATTENTION_NOTE)]),
       ...(params.language === undefined ? [] : [paragraphBlock(READ_TEXT_NOTE)]),
       ...(sharedParameters.length === 0 ? [] : [sharedFields(sharedParameters)]),
       ...trialForms(definition),

@@ -92,7 +92,7 @@ function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSear
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const data = await search.errors(accountId, parseRequestFilters(request.query));
+      const data = await search.findErrorGroups(accountId, parseRequestFilters(request.query));
       return successEnvelope('Errors grouped.', data);
     },
   );

@@ -53,7 +53,7 @@ interface SearchAnswer {
   total: number;
 }
 
-const SEARCH_CHANNEL = 'requests';
+const REQUEST_SEARCH_CHANNEL = 'requests';
 /** How long a search waits for answers. The requests of a process that takes longer are missing from the result. */
 const SEARCH_ANSWER_TIMEOUT_MS = 2_000;
 /** The width to which numbers are padded, so that their texts sort in the same order. */
@@ -104,7 +104,7 @@ export class RequestSearch {
   }
 
   /** The refused requests in groups of the same cause, the most frequent group first. */
-  async errors(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
+  async findErrorGroups(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
     const answers = await this.#askProcesses({ accountId, filters, wants: 'groups', after: null, limit: 0 });
     return mergeErrorGroups(answers.flatMap(({ groups }) => groups));
   }
@@ -132,7 +132,7 @@ export class RequestSearch {
   }
 
   #askProcesses(question: SearchQuestion): Promise<SearchAnswer[]> {
-    return askEveryProcess(this.#coordination, SEARCH_CHANNEL, question, SEARCH_ANSWER_TIMEOUT_MS);
+    return askEveryProcess(this.#coordination, REQUEST_SEARCH_CHANNEL, question, SEARCH_ANSWER_TIMEOUT_MS);
   }
 }
 
@@ -147,22 +147,29 @@ export function answerRequestSearches(
   process: string,
   now: () => Date,
 ): Promise<() => void> {
-  return answerProcessQuestions(coordination, SEARCH_CHANNEL, (question: SearchQuestion): SearchAnswer => {
-    const { accountId, filters, wants, after, limit } = question;
-    const kept = requests.listNewestFirst(accountId, now().getTime());
-    const found = [...kept].filter((request) => matchesRequestFilters(request, filters));
-    const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
-    if (wants === 'groups') {
-      const refused = found.filter(({ refusal }) => refusal !== null);
-      return { ...answer, groups: groupRequestErrors(refused.map(requestRecordOf)) };
-    }
-    const page = found
-      .map((request) => ({ request, place: positionOf(request, process) }))
-      .filter(({ place }) => after === null || isAfter(place, after))
-      .slice(0, limit);
-    if (wants === 'places') return { ...answer, places: page.map(({ place }) => place) };
-    return { ...answer, rows: page.map(({ request, place }) => ({ ...requestRecordOf(request), ...place })) };
-  });
+  return answerProcessQuestions(
+    coordination,
+    REQUEST_SEARCH_CHANNEL,
+    (question: SearchQuestion): SearchAnswer => {
+      const { accountId, filters, wants, after, limit } = question;
+      const kept = requests.listNewestFirst(accountId, now().getTime());
+      const found = [...kept].filter((request) => matchesRequestFilters(request, filters));
+      const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
+      if (wants === 'groups') {
+        const refused = found.filter(({ refusal }) => refusal !== null);
+        return { ...answer, groups: groupRequestErrors(refused.map(requestRecordOf)) };
+      }
+      const page = found
+        .map((request) => ({ request, place: positionOf(request, process) }))
+        .filter(({ place }) => after === null || isAfter(place, after))
+        .slice(0, limit);
+      if (wants === 'places') return { ...answer, places: page.map(({ place }) => place) };
+      return {
+        ...answer,
+        rows: page.map(({ request, place }) => ({ ...requestRecordOf(request), ...place })),
+      };
+    },
+  );
 }
 
 function positionOf({ atMs, number }: NumberedRequest, process: string): RowPosition {

@@ -82,12 +82,12 @@ export async function findTemplate(
     findBuiltInTemplate(idOrSlug) ??
     (await store.find(accountId, idOrSlug)) ??
     findBuiltInTemplateByShortName(idOrSlug);
-  if (template === undefined) throw await missingTemplateError(store, accountId, idOrSlug);
+  if (template === undefined) throw await readMissingTemplateError(store, accountId, idOrSlug);
   return template;
 }
 
 /** The error for a template that the account does not have. It suggests similar names that the account may use. */
-export async function missingTemplateError(
+export async function readMissingTemplateError(
   store: TemplatesStore,
   accountId: string,
   idOrSlug: string,

@@ -22,7 +22,7 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import {
   findTemplate,
   listTemplates,
-  missingTemplateError,
+  readMissingTemplateError,
   readTemplate,
   readTemplateHistory,
   refuseBuiltInTemplate,
@@ -179,7 +179,7 @@ function installChangeRoute(app: FastifyInstance, { store, gate, now }: Template
       const { accountId } = gate.requireCaller(request);
       const change = (current: Template) => applyChange(current, request.body);
       const template = await store.update(accountId, templateId, change, now());
-      if (template === null) throw await missingTemplateError(store, accountId, templateId);
+      if (template === null) throw await readMissingTemplateError(store, accountId, templateId);
       return successEnvelope('Template changed.', templateDataOf(template));
     },
   );
@@ -202,7 +202,7 @@ function installRemoveRoute(app: FastifyInstance, { store, gate }: TemplateRoute
       refuseBuiltInTemplate(templateId);
       const { accountId } = gate.requireCaller(request);
       if (!(await store.remove(accountId, templateId)))
-        throw await missingTemplateError(store, accountId, templateId);
+        throw await readMissingTemplateError(store, accountId, templateId);
       return reply.code(204).send();
     },
   );

@@ -27,7 +27,7 @@ const validateEntry = createValidator(TemplateEntry, 'entry');
 export function parseNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
   const variables = () => sent.variables ?? variableNamesIn(html, css);
-  return validContent({ name, description, html, css, width, height }, variables);
+  return parseContent({ name, description, html, css, width, height }, variables);
 }
 
 /**
@@ -50,7 +50,7 @@ export function applyTemplateChange(current: TemplateContent, change: TemplateCh
   const derivedVariables = () =>
     variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
   const variables = () => change.variables ?? (isSameText ? current.variables : derivedVariables());
-  return validContent({ name, description, html, css, width, height }, variables);
+  return parseContent({ name, description, html, css, width, height }, variables);
 }
 
 /**
@@ -73,7 +73,7 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
  * Checks the rules that a schema cannot express.
  * @param variablesIn returns the variables of the texts. It is called after the sizes of the texts are checked.
  */
-function validContent(
+function parseContent(
   content: Omit<TemplateContent, 'variables'>,
   variablesIn: () => DeclaredVariable[],
 ): TemplateContent {

@@ -12,7 +12,7 @@ import { TEMPLATE_VARIABLE_PATTERN } from './placeholders.ts';
 export const MAX_TEMPLATE_NAME_CHARACTERS = 200;
 export const MAX_TEMPLATE_HTML_BYTES = 256 * 1024;
 export const MAX_TEMPLATE_CSS_BYTES = 128 * 1024;
-export const MAX_SIDE_PX = 4096;
+export const MAX_TEMPLATE_SIDE_PX = 4096;
 
 /** A number of bytes as text, such as `262,144 bytes (256 KB)`. */
 export function byteSizeText(bytes: number): string {
@@ -42,9 +42,9 @@ export type DeclaredVariable = Static<typeof DeclaredVariable>;
 const sideField = (name: string) =>
   Type.Integer({
     minimum: 1,
-    maximum: MAX_SIDE_PX,
+    maximum: MAX_TEMPLATE_SIDE_PX,
     format: 'int32',
-    description: `${name} of the picture, 1 to ${MAX_SIDE_PX} px.`,
+    description: `${name} of the picture, 1 to ${MAX_TEMPLATE_SIDE_PX} px.`,
   });
 
 const contentFields = {

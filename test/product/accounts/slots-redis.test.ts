@@ -29,9 +29,9 @@ if (redis === null) {
     });
     const slots = new CallSlots(behindProxy, 'host/1');
     const elsewhere = new CallSlots(direct, 'host/2');
-    const isFree = async () => (await elsewhere.admit({}, elsewhere.slotFor('calls/a', 1))).slot;
+    const isFree = async () => (await elsewhere.admit({}, elsewhere.reuseOrCreateSlot('calls/a', 1))).slot;
 
-    const slot = slots.slotFor('calls/a', 1);
+    const slot = slots.reuseOrCreateSlot('calls/a', 1);
     t.match(await slots.admit({}, slot), { slot: true });
     const raw = Object.assign(new EventEmitter(), { destroyed: false });
     slots.hold({} as FastifyRequest, { raw } as unknown as FastifyReply, slot);

@@ -43,7 +43,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 /** A call of account a that got a slot, and how its connection closes. */
 async function call(slots: CallSlots, key = 'calls/a') {
   const { request, reply, close } = connection();
-  const slot = slots.slotFor(key, 4);
+  const slot = slots.reuseOrCreateSlot(key, 4);
   if (!slots.isReusable(slot)) await slots.admit({}, slot);
   slots.hold(request, reply, slot);
   return { request, slot, close };
@@ -105,7 +105,7 @@ t.test('the slot of a call that is refused goes on to the next', async (t) => {
   const slots = new CallSlots(coordination, 'host/1');
   (await call(slots)).close();
   await turn();
-  const slot = slots.slotFor('calls/a', 4);
+  const slot = slots.reuseOrCreateSlot('calls/a', 4);
   t.ok(slots.isReusable(slot));
   slots.giveBack(slot);
   t.equal((await call(slots)).slot.holder, 'host/1/1');
@@ -158,7 +158,7 @@ t.test('a question that fails loses no slot, neither those on their way back nor
   (await call(slots)).close();
   await turn();
   state.fails = true;
-  await t.rejects(slots.admit({}, slots.slotFor('calls/b', 4)), { message: 'away' });
+  await t.rejects(slots.admit({}, slots.reuseOrCreateSlot('calls/b', 4)), { message: 'away' });
   t.same(released, ['host/1/1', 'host/1/2']);
 });
 
@@ -167,7 +167,7 @@ t.test('the slot of a download is renewed for as long as its connection is open'
   const clock = manualClock();
   const slots = new CallSlots(coordination, 'host/1', clock);
   const { request, reply, close } = connection();
-  const slot = slots.slotFor('downloads/a', 2);
+  const slot = slots.reuseOrCreateSlot('downloads/a', 2);
   await slots.admit({}, slot);
   slots.holdLong(request, reply, slot);
   for (let minute = 0; minute < 3; minute += 1) clock.advance(60_000);

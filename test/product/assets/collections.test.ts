@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { ASSET_COLLECTIONS } from '../../../src/product/assets/collections.ts';
+import { ASSET_COLLECTIONS_COLLECTION } from '../../../src/product/assets/collections.ts';
 import { picture, refused, sharedGallery } from './gallery-harness.ts';
 
 t.test('a collection is made by its name, by an upload or by a reservation', async (t) => {
@@ -79,7 +79,7 @@ t.test('more collections than one reading are listed, each once', async (t) => {
 t.test('an account creates at most 10,000 collections', async (t) => {
   const { newAccount, server } = await sharedGallery();
   const { id, call } = await newAccount();
-  const collections = server.stores.documents.collection(ASSET_COLLECTIONS);
+  const collections = server.stores.documents.collection(ASSET_COLLECTIONS_COLLECTION);
   for (let start = 0; start < 10_000; start += 1_000) {
     const rows = Array.from({ length: 1_000 }, (_, at) => ({
       ...{ _id: `${id}/${start + at}`, accountId: id },

@@ -4,7 +4,7 @@ import { register } from 'prom-client';
 import t from 'tap';
 import { FileCache, packFile } from '../../../src/platform/file-cache/file-cache.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
-import { pictureReserve } from '../../../src/product/delivery/cache.ts';
+import { createPictureDiskReserve } from '../../../src/product/delivery/cache.ts';
 import { DeliveredPictures } from '../../../src/product/delivery/pictures.ts';
 
 // Each holder of pictures declares its metrics.
@@ -152,6 +152,6 @@ t.test('a disk that still takes uploads keeps no more pictures', async (t) => {
   ] as const) {
     const measure = async () => ({ totalBytes, freeBytes });
     await t.resolves(new DiskReserve(reserveBytes, measure).check(), 'an upload');
-    await t.rejects(pictureReserve(reserveBytes, measure).check(), { name: 'StorageFullError' });
+    await t.rejects(createPictureDiskReserve(reserveBytes, measure).check(), { name: 'StorageFullError' });
   }
 });

@@ -39,8 +39,8 @@ interface PrepaidWindow {
  */
 export class AdmissionCache {
   readonly #clock: Pick<Clock, 'elapsedMs'>;
-  readonly #admitted = new WeakMap<Caller, { network: string; untilMs: number }>();
-  readonly #windows = new LRUCache<string, PrepaidWindow>({ max: MAX_CACHED_ACCOUNTS });
+  readonly #admittedCallers = new WeakMap<Caller, { network: string; untilMs: number }>();
+  readonly #prepaidWindows = new LRUCache<string, PrepaidWindow>({ max: MAX_CACHED_ACCOUNTS });
   /**
    * The accounts for which a query is counting requests in advance. Of several concurrent calls, only one counts in
    * advance.
@@ -55,7 +55,7 @@ export class AdmissionCache {
    * Counts a call against the cached answer, and returns the answer. Null when the coordination store must be queried.
    */
   admitFromCache(caller: Caller, network: string): RateWindowAnswer | null {
-    const last = this.#admitted.get(caller);
+    const last = this.#admittedCallers.get(caller);
     const nowMs = this.#clock.elapsedMs();
     if (last === undefined || last.network !== network || nowMs >= last.untilMs) return null;
     const window = this.#liveWindow(caller.accountId, nowMs);
@@ -91,7 +91,7 @@ export class AdmissionCache {
   }
 
   #liveWindow(accountId: string, nowMs = this.#clock.elapsedMs()): PrepaidWindow | undefined {
-    const window = this.#windows.get(accountId);
+    const window = this.#prepaidWindows.get(accountId);
     return window !== undefined && nowMs < window.endsMs ? window : undefined;
   }
 
@@ -106,10 +106,10 @@ export class AdmissionCache {
     rate: RateWindowAnswer,
     prepays: boolean,
   ): void {
-    this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_TTL_MS });
+    this.#admittedCallers.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_TTL_MS });
     const { ahead, remaining, resetMs } = rate;
     if (prepays)
-      this.#windows.set(caller.accountId, { prepaid: ahead, remaining, endsMs: askedMs + resetMs });
+      this.#prepaidWindows.set(caller.accountId, { prepaid: ahead, remaining, endsMs: askedMs + resetMs });
     else {
       const window = this.#liveWindow(caller.accountId);
       if (window !== undefined) window.remaining = remaining;

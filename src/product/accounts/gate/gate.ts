@@ -31,12 +31,12 @@ export const MAX_WAITING_JOB_CALLS = 8;
 /** The maximum number of concurrent multi-file downloads of an account. */
 export const MAX_CONCURRENT_DOWNLOADS = 2;
 /** The maximum number of concurrent multi-file downloads of an account by a signed link instead of a credential. */
-const MAX_LINK_DOWNLOADS = 1;
+const MAX_CONCURRENT_LINK_DOWNLOADS = 1;
 /**
  * The maximum number of concurrent responses of an account with megabytes of JSON. A response counts until the client
  * has received it. Without a limit, slow clients would fill the memory.
  */
-const MAX_LONG_READS = 4;
+const MAX_CONCURRENT_LONG_READS = 4;
 
 const RATE_WINDOW_MS = 60_000;
 
@@ -105,8 +105,8 @@ export class CallGate {
       calls: options.settings.SYNC_CALLS_PER_ACCOUNT,
       waits: MAX_WAITING_JOB_CALLS,
       downloads: MAX_CONCURRENT_DOWNLOADS,
-      linkDownloads: MAX_LINK_DOWNLOADS,
-      longReads: MAX_LONG_READS,
+      linkDownloads: MAX_CONCURRENT_LINK_DOWNLOADS,
+      longReads: MAX_CONCURRENT_LONG_READS,
     };
     this.#slots = new CallSlots(options.coordination, `${options.hostId}/${options.processId}`);
   }
@@ -150,7 +150,7 @@ export class CallGate {
     kind: CallSlotKind,
     accountId: string,
   ): Promise<void> {
-    const slot = this.#slots.slotFor(`${kind}/${accountId}`, this.#slotLimits[kind]);
+    const slot = this.#slots.reuseOrCreateSlot(`${kind}/${accountId}`, this.#slotLimits[kind]);
     const isTaken =
       this.#slots.isReusable(slot) ||
       (await this.#slots.admit({}, slot)).slot ||
@@ -287,7 +287,7 @@ export class CallGate {
     const slot =
       kind === null || caller === null || caller.isSuspended
         ? null
-        : this.#slots.slotFor(`${kind}/${caller.accountId}`, this.#slotLimits[kind]);
+        : this.#slots.reuseOrCreateSlot(`${kind}/${caller.accountId}`, this.#slotLimits[kind]);
     const credentialId = credentialIdOf(caller);
     const askCoordination = (ahead: number) => {
       const terms = {

@@ -51,7 +51,7 @@ export class CallSlots {
    * The slots of each request, and the work that must end before the slots are returned. A download by a link takes two
    * slots.
    */
-  readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
+  readonly #heldSlots = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
   /** Slots that calls have returned and that are not released yet, oldest first. */
   #returnedSlots: { slot: CallSlot; sinceMs: number }[] = [];
   #isReleaseScheduled = false;
@@ -97,7 +97,7 @@ export class CallSlots {
   }
 
   /** A slot that another call of the account has just returned, or a new slot that must be requested. */
-  slotFor(key: string, limit: number): CallSlot {
+  reuseOrCreateSlot(key: string, limit: number): CallSlot {
     const at = this.#returnedSlots.findLastIndex(({ slot }) => slot.key === key);
     const [returned] = at === -1 ? [] : this.#returnedSlots.splice(at, 1);
     if (returned !== undefined) return returned.slot;
@@ -118,8 +118,8 @@ export class CallSlots {
 
   /** Returns the slot when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
-    const held = this.#held.get(request);
-    if (held === undefined) this.#held.set(request, { slots: [slot], work: Promise.resolve() });
+    const held = this.#heldSlots.get(request);
+    if (held === undefined) this.#heldSlots.set(request, { slots: [slot], work: Promise.resolve() });
     else held.slots.push(slot);
     // If the client disconnected while the slot was being requested, no close event follows.
     if (reply.raw.destroyed) this.end(request);
@@ -128,9 +128,9 @@ export class CallSlots {
 
   /** Returns the slots of a request when its work has ended. A second call does nothing. */
   end(request: FastifyRequest): void {
-    const held = this.#held.get(request);
+    const held = this.#heldSlots.get(request);
     if (held === undefined) return;
-    this.#held.delete(request);
+    this.#heldSlots.delete(request);
     const giveBack = () => {
       for (const slot of held.slots) this.giveBack(slot);
     };
@@ -155,7 +155,7 @@ export class CallSlots {
 
   /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
   keepUntil(request: FastifyRequest, work: Promise<unknown>): void {
-    const held = this.#held.get(request);
+    const held = this.#heldSlots.get(request);
     if (held !== undefined) held.work = work;
   }
 

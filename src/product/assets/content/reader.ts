@@ -121,13 +121,13 @@ function rethrowAsUnreadable(cause: unknown): never {
   throw cause instanceof StoreUnavailableError ? storageUnreadableError(cause) : cause;
 }
 
-const DELETED_CHANNEL = 'assets/gone';
+const ASSET_DELETED_CHANNEL = 'assets/gone';
 const MAX_CACHED_RECORDS = 10_000;
 /**
  * The lifetime of a cached record. It limits how long a deleted asset is found if the message about its deletion was
  * lost.
  */
-const RECORD_LIFE_MS = 20_000;
+const CACHED_RECORD_TTL_MS = 20_000;
 
 /** An asset whose bytes are stored. */
 interface DoneAsset extends AssetDocument {
@@ -149,7 +149,7 @@ export class AssetRecordCache {
   private constructor(store: AssetsStore, coordination: Coordination, now: () => Date) {
     this.#store = store;
     this.#coordination = coordination;
-    this.#records = createExpiringCache(MAX_CACHED_RECORDS, RECORD_LIFE_MS, () => now().getTime());
+    this.#records = createExpiringCache(MAX_CACHED_RECORDS, CACHED_RECORD_TTL_MS, () => now().getTime());
   }
 
   static async open(
@@ -158,7 +158,7 @@ export class AssetRecordCache {
     now: () => Date,
   ): Promise<AssetRecordCache> {
     const records = new AssetRecordCache(store, coordination, now);
-    records.#unsubscribe = await coordination.subscribe(DELETED_CHANNEL, (key) =>
+    records.#unsubscribe = await coordination.subscribe(ASSET_DELETED_CHANNEL, (key) =>
       records.#records.delete(key),
     );
     return records;
@@ -194,7 +194,7 @@ export class AssetRecordCache {
   async announceDeletion(accountId: string, assetId: string): Promise<void> {
     const key = recordKeyOf(accountId, assetId);
     this.#records.delete(key);
-    await this.#coordination.publish(DELETED_CHANNEL, key);
+    await this.#coordination.publish(ASSET_DELETED_CHANNEL, key);
   }
 
   /**
@@ -202,7 +202,7 @@ export class AssetRecordCache {
    * @returns a function that removes the listener.
    */
   onDeleted(listener: (accountId: string, assetId: string) => void): Promise<() => void> {
-    return this.#coordination.subscribe(DELETED_CHANNEL, (key) => {
+    return this.#coordination.subscribe(ASSET_DELETED_CHANNEL, (key) => {
       const [accountId = '', assetId = ''] = key.split('/');
       listener(accountId, assetId);
     });

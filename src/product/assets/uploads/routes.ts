@@ -231,11 +231,13 @@ async function receiveImages(
 
   async function receiveImage(sent: IncomingImage): Promise<StoredUpload | RefusedFile> {
     using image = sent;
-    return await uploads.storeBytes(owner, labels, image).catch(toRefusedFile(labels.name ?? image.filename));
+    return await uploads
+      .storeBytes(owner, labels, image)
+      .catch(refusedFileMaker(labels.name ?? image.filename));
   }
 
   function finish(arrival: StoredUpload): Promise<UploadedAsset | RefusedFile> {
-    return uploads.finish(owner, arrival, options).catch(toRefusedFile(arrival.document.name));
+    return uploads.finish(owner, arrival, options).catch(refusedFileMaker(arrival.document.name));
   }
 }
 
@@ -253,6 +255,6 @@ function ignoredLabelWarnings(labels: AssetLabels, outcomes: ReceivedImages['out
   return warningsNamed('no_effect', unused);
 }
 
-function toRefusedFile(name: string | null): (error: unknown) => RefusedFile {
+function refusedFileMaker(name: string | null): (error: unknown) => RefusedFile {
   return (error) => ({ name, refusal: asApiError(error) });
 }

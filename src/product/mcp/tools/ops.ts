@@ -69,18 +69,18 @@ function parameterTable({ op, kind, description, params, defaultModel, requiresP
 
 /** The name of a shared parameter. For `format`, the values are added, because most calls send it. */
 function sharedParameterText([name, parameter]: [string, OpParameter]): string {
-  return name === 'format' ? `format=${acceptedValues(parameter)}` : name;
+  return name === 'format' ? `format=${acceptedValuesText(parameter)}` : name;
 }
 
 function parameterLine([name, parameter]: [string, OpParameter], length: number): string {
   const { default: fallback, description } = parameter;
   const otherwise = fallback === undefined ? '' : `=${fallback}`;
   const meaning = length === 0 ? '' : ` ${shortenedSentence(description, length)}`;
-  return `${name} ${acceptedValues(parameter)}${otherwise}${meaning}`;
+  return `${name} ${acceptedValuesText(parameter)}${otherwise}${meaning}`;
 }
 
 /** The accepted values of a parameter, such as `cover|contain` or `integer 1..100`. */
-function acceptedValues({ type, enum: words, min, max }: OpParameter): string {
+function acceptedValuesText({ type, enum: words, min, max }: OpParameter): string {
   if (words !== undefined) return words.join('|');
   const bounds = min === undefined && max === undefined ? '' : ` ${min ?? ''}..${max ?? ''}`;
   return `${type}${bounds}`;

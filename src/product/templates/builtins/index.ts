@@ -16,7 +16,7 @@ const BUILT_IN_TEMPLATES_SAVED_AT = '2025-01-01T00:00:00.000Z';
  * starts.
  */
 export const BUILT_IN_TEMPLATES: readonly Template[] = [
-  builtInTemplate('social-card', {
+  createBuiltInTemplate('social-card', {
     name: 'Social card',
     description:
       'The picture of a shared link, 1200 x 630. title: up to four lines. Optional: eyebrow (a word or two above the title), subtitle (two lines), author, site, image (a data: URI or asset://<id>, shown at the right) and accent (a CSS colour).',
@@ -24,7 +24,7 @@ export const BUILT_IN_TEMPLATES: readonly Template[] = [
     height: 630,
     optional: ['eyebrow', 'subtitle', 'author', 'site', 'image', 'accent'],
   }),
-  builtInTemplate('quote', {
+  createBuiltInTemplate('quote', {
     name: 'Quote',
     description:
       'A quotation on warm paper, 1080 x 1080. quote: up to seven lines, some 220 characters. Optional: author, role, portrait (a data: URI or asset://<id>, shown round) and accent (a CSS colour).',
@@ -32,7 +32,7 @@ export const BUILT_IN_TEMPLATES: readonly Template[] = [
     height: 1080,
     optional: ['author', 'role', 'portrait', 'accent'],
   }),
-  builtInTemplate('product-banner', {
+  createBuiltInTemplate('product-banner', {
     name: 'Product banner',
     description:
       'A wide banner for one product, 1600 x 640. name: up to three lines. Optional: brand, tagline (two lines), callToAction, price, oldPrice (struck through), badge, image (a data: URI or asset://<id>, best cut out) and accent (a CSS colour).',
@@ -40,7 +40,7 @@ export const BUILT_IN_TEMPLATES: readonly Template[] = [
     height: 640,
     optional: ['brand', 'tagline', 'callToAction', 'price', 'oldPrice', 'badge', 'image', 'accent'],
   }),
-  builtInTemplate('certificate', {
+  createBuiltInTemplate('certificate', {
     name: 'Certificate',
     description:
       'A landscape certificate in the shape of A4, 1754 x 1240. title (such as Certificate of Achievement), recipient, date, signatory and signatoryRole. Optional: issuer, reason (two lines) and accent (a CSS colour).',
@@ -48,7 +48,7 @@ export const BUILT_IN_TEMPLATES: readonly Template[] = [
     height: 1240,
     optional: ['issuer', 'reason', 'accent'],
   }),
-  builtInTemplate('contact-sheet', {
+  createBuiltInTemplate('contact-sheet', {
     name: 'Contact sheet',
     description:
       'Up to 24 pictures on one sheet, 1600 x 1200, each shown whole, in as many columns as they need. image1 to image24: data: URIs or asset://<id>, from the first on. Optional: caption1 to caption24 (one line each), title and background (a CSS colour; the letters are dark on a light one and light on a dark one).',
@@ -79,7 +79,7 @@ interface BuiltInFields extends Pick<Template, 'name' | 'description' | 'width' 
 }
 
 /** Makes a built-in template from its fields, and from its html and css, which are files in this folder. */
-function builtInTemplate(file: string, { optional, ...facts }: BuiltInFields): Template {
+function createBuiltInTemplate(file: string, { optional, ...facts }: BuiltInFields): Template {
   const readFile = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const id = `${BUILT_IN_PREFIX}${file}`;
   const [html, css] = [readFile(`${file}.html`), readFile(`${file}.css`)];

@@ -26,7 +26,7 @@ const MAX_CLAIMS_PER_READ = 64;
  * How long a due endpoint is postponed if there is no slot for it, in milliseconds. There may be many slow endpoints,
  * so they are postponed for longer.
  */
-const POSTPONE_MS = 500;
+const ENDPOINT_POSTPONE_MS = 500;
 const SLOW_ENDPOINT_POSTPONE_MS = 2_000;
 const FAULT_PAUSE_MS = 5_000;
 
@@ -55,12 +55,12 @@ interface EndpointClaim {
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
   readonly #claims = new Map<string, EndpointClaim>();
-  readonly #running = new Set<Promise<void>>();
+  readonly #runningWorkers = new Set<Promise<void>>();
   #claimCount = 0;
   #isStopped = false;
   #isReading = false;
   #mustReadAgain = false;
-  #pause: NodeJS.Timeout | undefined;
+  #readTimer: NodeJS.Timeout | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #unsubscribe: () => void = () => undefined;
 
@@ -84,9 +84,9 @@ export class WebhookDispatcher {
   /** Stops claiming. Resolves when the running attempts have ended and the endpoints are given back. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearTimeout(this.#pause);
+    clearTimeout(this.#readTimer);
     this.#unsubscribe();
-    await Promise.all(this.#running);
+    await Promise.all(this.#runningWorkers);
     clearInterval(this.#heartbeat);
     // The message tells other processes to take over the endpoints. If it is lost, they find the endpoints within
     // seconds.
@@ -101,7 +101,7 @@ export class WebhookDispatcher {
 
   async #claimAllDue(): Promise<void> {
     this.#isReading = true;
-    clearTimeout(this.#pause);
+    clearTimeout(this.#readTimer);
     let pauseMs = MAX_SCHEDULE_READ_PAUSE_MS;
     while (this.#mustReadAgain && !this.#isStopped && this.#options.slots.free > 0) {
       this.#mustReadAgain = false;
@@ -109,8 +109,8 @@ export class WebhookDispatcher {
     }
     this.#isReading = false;
     if (this.#isStopped) return;
-    this.#pause = setTimeout(() => this.#wake(), pauseMs);
-    this.#pause.unref();
+    this.#readTimer = setTimeout(() => this.#wake(), pauseMs);
+    this.#readTimer.unref();
   }
 
   /** Claims due endpoints for which there is a slot. Returns the milliseconds until the next read. */
@@ -141,12 +141,12 @@ export class WebhookDispatcher {
     if (slot === null) {
       // There is no slot: the account has used its own, slow endpoints have used theirs, or this process still works on
       // the endpoint after it lost the lease.
-      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_ENDPOINT_POSTPONE_MS : POSTPONE_MS);
+      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_ENDPOINT_POSTPONE_MS : ENDPOINT_POSTPONE_MS);
       return;
     }
     this.#claims.set(member, claim);
-    const work = this.#runWorker(claim, slot).finally(() => this.#running.delete(work));
-    this.#running.add(work);
+    const work = this.#runWorker(claim, slot).finally(() => this.#runningWorkers.delete(work));
+    this.#runningWorkers.add(work);
   }
 
   async #runWorker(claim: EndpointClaim, slot: WorkerSlot): Promise<void> {

@@ -204,7 +204,7 @@ async function attemptTestDelivery(
 }
 
 /** How many records, with their bodies, are copied at a time. */
-const COPY_BATCH_SIZE = 100;
+const REDELIVERY_BATCH_SIZE = 100;
 
 /**
  * Sends an endpoint the events again whose last delivery to it failed, oldest first.
@@ -219,8 +219,12 @@ export async function redeliverFailedEvents(
   const { accountId, _id: endpointId } = endpoint;
   const failed = await deliveries.findUnreceivedIds(accountId, endpointId, since);
   const ids = failed.slice(0, MAX_REDELIVERIES_PER_CALL);
-  for (let at = 0; at < ids.length; at += COPY_BATCH_SIZE) {
-    const batch = await deliveries.findByIds(accountId, endpointId, ids.slice(at, at + COPY_BATCH_SIZE));
+  for (let at = 0; at < ids.length; at += REDELIVERY_BATCH_SIZE) {
+    const batch = await deliveries.findByIds(
+      accountId,
+      endpointId,
+      ids.slice(at, at + REDELIVERY_BATCH_SIZE),
+    );
     // The sequence number keeps the order of deliveries that are due at the same instant.
     await deliveries.insert(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 /** The duration of an attempt above which its endpoint counts as slow, in milliseconds. */
 const MIN_SLOW_ATTEMPT_MS = 2_000;
 /** How long a worker may keep its slot while others wait for one, in milliseconds. */
-const MAX_TURN_MS = 1_000;
+const MAX_WORKER_TURN_MS = 1_000;
 /** The maximum number of slow endpoints that are remembered. The oldest one is forgotten first. */
 const MAX_REMEMBERED_SLOW_ENDPOINTS = 10_000;
 
@@ -33,18 +33,18 @@ export interface WorkerSlot {
 export class AttemptSlots {
   readonly #options: AttemptSlotsOptions;
   readonly #takenByAccount = new Map<string, number>();
-  readonly #running = new Set<string>();
-  readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED_SLOW_ENDPOINTS });
+  readonly #runningMembers = new Set<string>();
+  readonly #slowMembers = new LRUCache<string, true>({ max: MAX_REMEMBERED_SLOW_ENDPOINTS });
 
   constructor(options: AttemptSlotsOptions) {
     this.#options = options;
   }
 
   get free(): number {
-    return this.#options.slots() - this.#running.size;
+    return this.#options.slots() - this.#runningMembers.size;
   }
 
-  readonly isSlow = (member: string): boolean => this.#slow.has(member);
+  readonly isSlow = (member: string): boolean => this.#slowMembers.has(member);
 
   /**
    * Takes one of the slots of an account, for a worker or a test delivery. Null when the account has none left.
@@ -69,30 +69,33 @@ export class AttemptSlots {
     if (!this.#mayRun(member)) return null;
     const releaseSlot = this.takeAccountSlot(accountId);
     if (releaseSlot === null) return null;
-    this.#running.add(member);
+    this.#runningMembers.add(member);
     const beganMs = this.#options.now();
     let hasFailed = false;
     return {
       mayContinue: () => {
         const isOver =
-          this.#running.size >= this.#options.slots() && this.#options.now() - beganMs >= MAX_TURN_MS;
+          this.#runningMembers.size >= this.#options.slots() &&
+          this.#options.now() - beganMs >= MAX_WORKER_TURN_MS;
         return !hasFailed && !isOver && this.#mayRun(member);
       },
       recordAttempt: (failed, durationMs) => {
         hasFailed = failed;
-        if (failed || durationMs > MIN_SLOW_ATTEMPT_MS) this.#slow.set(member, true);
-        else this.#slow.delete(member);
+        if (failed || durationMs > MIN_SLOW_ATTEMPT_MS) this.#slowMembers.set(member, true);
+        else this.#slowMembers.delete(member);
       },
       release: () => {
-        this.#running.delete(member);
+        this.#runningMembers.delete(member);
         releaseSlot();
       },
     };
   }
 
   #mayRun(member: string): boolean {
-    if (!this.#slow.has(member)) return true;
-    const others = this.#running.values().filter((other) => other !== member && this.#slow.has(other));
+    if (!this.#slowMembers.has(member)) return true;
+    const others = this.#runningMembers
+      .values()
+      .filter((other) => other !== member && this.#slowMembers.has(other));
     return others.toArray().length < Math.max(1, Math.floor(this.#options.slots() / 2));
   }
 }

@@ -7,7 +7,7 @@ const LISTENERS_CHANNEL = 'webhooks/listeners';
  * How long a listener counts as present after it announced itself, in milliseconds. Listeners announce themselves
  * regularly.
  */
-const LISTENER_LIFE_MS = 15_000;
+const LISTENER_TTL_MS = 15_000;
 const LISTENER_ANNOUNCE_INTERVAL_MS = 4_000;
 
 /** One attempt of a delivery, as a listener receives it. */
@@ -29,7 +29,7 @@ export class AttemptTail {
   static async open(coordination: Coordination): Promise<AttemptTail> {
     const tail = new AttemptTail(coordination);
     tail.#unsubscribe = await coordination.subscribe(LISTENERS_CHANNEL, (endpointId) => {
-      tail.#listenedUntil.set(endpointId, performance.now() + LISTENER_LIFE_MS);
+      tail.#listenedUntil.set(endpointId, performance.now() + LISTENER_TTL_MS);
     });
     return tail;
   }

@@ -16,7 +16,7 @@ interface DisablingOptions {
 }
 
 /** How long to wait before a mail is tried again, in milliseconds. */
-const MAIL_RETRY_MS = 10 * 60 * 1000;
+const MAIL_RETRY_PAUSE_MS = 10 * 60 * 1000;
 /**
  * How long a mail is tried, in milliseconds. After that, it is given up, because the owner can also see the state of
  * the endpoint in the API.
@@ -73,7 +73,7 @@ export class EndpointDisabling {
    */
   readonly mailNext = async (): Promise<number> => {
     const now = this.#options.now();
-    const retryAt = new Date(now.getTime() + MAIL_RETRY_MS);
+    const retryAt = new Date(now.getTime() + MAIL_RETRY_PAUSE_MS);
     const endpoint = await this.#options.endpoints.claimNotice(now, retryAt);
     if (endpoint === null) return 0;
     const isLate = Date.parse(endpoint.disabledAt ?? '') + MAIL_EXPIRY_MS < now.getTime();
