@@ -118,8 +118,8 @@ function encodePasswordHash({ N, r, p }: ScryptCost, salt: Buffer, hash: Buffer)
 
 /**
  * Compares a password with a hash in constant time. A comparison takes 128 MB and a thread of libuv, so callers must
- * limit how many run at once. A null hash stands for an account that does not exist: it costs the same time and never
- * matches.
+ * limit how many run at once. For an account that does not exist, the hash is null: the comparison takes the same time
+ * and returns false.
  */
 export async function passwordMatches(password: string, stored: string | null): Promise<boolean> {
   const [, n, r, p, salt, hash] = (stored ?? UNMATCHABLE_HASH).split('$');

@@ -123,8 +123,8 @@ export class Authentication {
   }
 
   /**
-   * The Authorization header of a request. If its only credential is the cookie of a console session, the token of the
-   * cookie is returned in the form of such a header.
+   * The Authorization header of a request. For a request with only the cookie of a console session, a header with the
+   * token of the cookie.
    */
   #authorizationOf(request: FastifyRequest): string | undefined {
     if (!hasOnlyCookieCredential(request)) return request.headers.authorization;
@@ -218,7 +218,7 @@ function keyWithoutSchemeError(): ApiError {
 }
 
 /**
- * The error for an unknown scheme, such as Basic. The message repeats only the scheme, because a secret may follow it.
+ * The error for an unknown scheme, such as Basic. The message contains only the scheme, because a secret may follow it.
  */
 function unknownSchemeError(header: string): ApiError {
   const [, scheme] = /^([a-z-]{1,20})(?: |$)/i.exec(header) ?? [];

@@ -5,8 +5,8 @@ import { ACCOUNT_CHANGED_CHANNEL, invalidateCredentials } from './revocations.ts
 import type { AccountsStore } from './store.ts';
 
 /**
- * The operator's commands on an account. A change takes effect in every process at once: the credentials of the account
- * are flagged, and a flagged credential is looked up again. Changes return false if there is no such account.
+ * The operator's commands on an account. A change takes effect in every process at once: it flags the credentials of
+ * the account, and processes look up a flagged credential again. Changes return false if there is no such account.
  */
 export class AccountAdministration {
   readonly #store: AccountsStore;

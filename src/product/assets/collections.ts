@@ -86,8 +86,8 @@ export class AssetCollections {
 
   /**
    * Deletes a collection; false when there is no such collection. Its assets remain, without a collection. They are
-   * released before the deletion, so that a crash in between can be repaired by repeating the call, and once more after
-   * it, because an upload may have added an asset in the meantime.
+   * released before the deletion, so that the caller can repeat the call after a crash, and once more after it, because
+   * a concurrent upload may have added an asset.
    */
   async remove(accountId: string, name: string): Promise<boolean> {
     await this.#assets.clearCollection(accountId, name);

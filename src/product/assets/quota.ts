@@ -31,8 +31,8 @@ interface JobOutputQuotaMark {
 const NEW_QUOTA_UPDATE = { $setOnInsert: { stored: 0, moving: [] } };
 
 /**
- * The document stays after the deletion of its account: it holds no content, and the sweep reduces its counter as it
- * removes the assets.
+ * The document stays after the deletion of its account: it contains nothing that the account stored, and the sweep
+ * reduces its counter as it removes the assets.
  */
 export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
   name: 'assetPlaces',

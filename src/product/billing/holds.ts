@@ -91,7 +91,7 @@ export class JobHolds {
     throw notCoveredError(hold, available, this.#options.topUpUrl());
   }
 
-  /** The highest price of a job, in credits. The account's remaining allowance is that of the snapshot. */
+  /** The highest price of a job, in credits, given the allowance that the account of the snapshot has left. */
   priceOf({ account }: AccountSnapshot, need: JobNeed): number {
     if (account === null) return 0;
     return creditsHeldBy(this.#computeHold(account, need, billingPeriodOf(this.#options.now())));

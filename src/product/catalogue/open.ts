@@ -49,7 +49,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
         querystring: OpListQuery,
         response: { 200: envelopeSchemaOf(Type.Array(OpListRow)) },
       },
-      // The rows have one of two shapes. A serializer that is generated from the schema cannot tell them apart.
+      // A row has one of two forms, which a serializer that is generated from the schema could not distinguish.
       serializerCompiler: () => JSON.stringify,
     },
     async ({ query }, reply) => {

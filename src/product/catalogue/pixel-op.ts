@@ -82,13 +82,14 @@ const PIXEL_OP_MEMBERS = {
 } as const;
 
 /**
- * The members that all ops share that return JSON about a picture. Such an op runs in a synchronous call, or as the
- * last step of a job.
+ * The common members of all ops that return JSON about a picture. Such an op runs in a synchronous call, or as the last
+ * step of a job.
  */
 export const JSON_OP_MEMBERS = { ...PIXEL_OP_MEMBERS, produces: 'json', renamed: {} } as const;
 
 /**
- * Defines a deterministic op on one image. The parameters that all such ops share are declared and handled here, once.
+ * Defines a deterministic op on one image. Only this function declares and handles the parameters that all such ops
+ * share.
  */
 export function definePixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
   source: CompilablePixelOp<N, P, S> & RenamedOption<P, S>,

@@ -11,7 +11,7 @@ export const ENTRY_MODULE = 'console.ts';
  */
 const FIRST_MODULE = 'first-call.ts';
 const ICON_FILE = 'favicon.svg';
-/** The style sheet, which includes those of all screens. */
+/** The style sheet that imports the style sheets of all screens. */
 export const STYLE_SHEET = 'sheets.css';
 
 const SCREENS_FOLDER = new URL('./browser/screens/', import.meta.url);

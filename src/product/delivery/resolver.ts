@@ -206,7 +206,7 @@ interface PicturePlan {
 
 interface PixelSource {
   source: DeliveryAddress['source'];
-  /** The digest of the source's bytes; for a public URL, that of the URL. */
+  /** The digest of the asset's bytes, or of the public URL. */
   digest: string;
   /** The folder of the cache for pictures of this source. */
   group: string;

@@ -20,8 +20,8 @@ export interface OutboxEvent {
   /** When the outcome was decided, as an ISO 8601 instant. Events are announced in this order. */
   createdAt: string;
   /**
-   * The order among events of the same instant. For an item, it is the number of items that had settled by then; a
-   * job's own event comes after those of its items.
+   * The order among events of the same instant. For the event of an item, it is the number of items that had settled by
+   * then; the event of the job comes last.
    */
   sequence: number;
   /** The `data` of the event as its receivers get it. */

@@ -28,8 +28,8 @@ interface JobEndWait {
 export class JobEndWaiters {
   readonly #options: WaitsOptions;
   /**
-   * Emits an event when a job has ended: its name is the id of the job, its argument the job, if this process has it. A
-   * wait for an invalid id ends at its first read, so that it cannot receive events of the emitter itself, such as
+   * Emits an event when a job has ended. Its name is the id of the job; its argument is the job, if this process has
+   * it. A wait for an invalid id ends at its first read, so it never receives events of the emitter itself, such as
    * `newListener`.
    */
   readonly #endEvents = new EventEmitter().setMaxListeners(0);

@@ -32,7 +32,7 @@ export interface InputSource extends Disposable {
 /** An image, in the form in which the tools send it to the API. */
 export type ToolImage = ImageReference | Blob;
 
-/** The schema of an argument that stands for an image. `prompts.ts` describes the accepted forms. */
+/** The schema of an argument that names an image. `prompts.ts` describes the accepted forms. */
 export const ImageInputSchema = Type.String({
   minLength: 1,
   maxLength: 4_096,

@@ -125,7 +125,7 @@ export function findSmallestAnswerProblem(schema: JsonSchema): string | undefine
  */
 function countLeastValues(root: JsonSchema): number | undefined {
   const schemas = collectSchemas(root).reverse();
-  // Within a schema that has an $id, references are relative to the $id. Such references are not followed here.
+  // Within a schema that has an $id, references are relative to the $id. They are not resolved here.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
   const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();

@@ -122,7 +122,7 @@ export async function applyPresetChange(
     change.subjects === undefined ? before.subjects : parseSubjects(change.subjects, 'subjects');
   const sent = { ...before, ...change, subjects };
   const steps = sent.steps.map(normalizeStepSpelling);
-  // The new content is compared in the form in which it is stored, because JSON changes some values, such as -0 to 0.
+  // The new content is compared in its stored form, because JSON changes some values, such as -0 to 0.
   const revision: PresetRevision = JSON.parse(JSON.stringify(revisionFieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(

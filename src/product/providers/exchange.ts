@@ -78,8 +78,8 @@ interface HttpRequest {
 }
 
 /**
- * How long an idle connection is kept, in milliseconds. The time is shorter than that of providers, because a call
- * fails if the provider closes the connection just when the call is sent.
+ * How long an idle connection is kept, in milliseconds. Providers keep connections for longer. This way, the provider
+ * does not close a connection just when a call is sent, which would fail.
  */
 const MAX_IDLE_CONNECTION_MS = 4_000;
 const KEEP_ALIVE_AGENTS = {

@@ -27,8 +27,8 @@ import { ProviderSlots } from './slots.ts';
 export interface ModelCall extends ModelTask, Omit<ProviderCall, 'signal'> {
   model: string;
   /**
-   * Returns the pictures of the call: that of the item, if it has one, followed by the reference pictures. It is called
-   * only after a slot at the provider is held. The arrays are transferred, so each call must return new ones.
+   * Returns the pictures of the call: the picture of the item, if it has one, followed by the reference pictures. It is
+   * called only after a slot at the provider is held. Each call must return new arrays, because they are transferred.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
 }

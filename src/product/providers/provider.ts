@@ -61,8 +61,8 @@ export interface ProviderCall {
    */
   requestId?: string;
   /**
-   * Stores the id of a request, at a provider that can continue requests. It must resolve before the result is polled.
-   * It rejects when the item has another owner by now.
+   * Stores the id of a request at a provider that can continue requests. The call must not poll the result before the
+   * promise resolves. The promise rejects when the item has another owner by now.
    */
   keep(requestId: string): Promise<void>;
 }

@@ -14,8 +14,8 @@ import { createSandboxProvider } from './sandbox.ts';
 type ProviderSettings = SettingsOf<typeof providersSettings>;
 
 /**
- * Returns the function that says whether the models of a provider are offered: those of an external provider if a key
- * or a base URL is set, those of the sandbox unless it is switched off, and local ones if their packages are installed.
+ * Returns the function that says whether the models of a provider are offered. An external provider needs a key or a
+ * base URL, the sandbox must not be switched off, and local models need their packages.
  */
 export function createOfferCheck(settings: ProviderSettings): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {

@@ -91,8 +91,8 @@ const CODE_BLOCK_PATTERN = /```[\s\S]*?```/g;
 const WORD_PATTERN = /[\p{L}\p{N}_]{2,}/gu;
 
 /**
- * The search index of all pages. It contains the words of each page without duplicates, but not those of samples. For
- * an op, the names that other services use are added.
+ * The search index of all pages. It contains the words of each page without duplicates, except the words of samples.
+ * For an op, it also contains the names that other services use.
  */
 function searchIndex(library: DocumentationLibrary): IndexedPage[] {
   return library.list().map(({ path, page }) => {

@@ -56,7 +56,8 @@ export function groupRequestErrors(requests: readonly RequestRecord[]): RequestE
 }
 
 /**
- * Merges groups of the same cause. The facts are those of the latest request, and the most frequent group comes first.
+ * Merges groups of the same cause, and sorts them by frequency. The facts of a merged group are those of its latest
+ * request.
  */
 export function mergeErrorGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
   return [...Map.groupBy(groups, groupKeyOf).values()]

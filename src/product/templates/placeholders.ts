@@ -83,8 +83,8 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * The value of a name in a row. Inherited names such as `constructor` and `__proto__` have no value, and neither has
- * the `length` of a list.
+ * The value of a name in a row. Inherited names such as `constructor` and `__proto__` have no value, and `length` has
+ * none in a list.
  */
 function readValue(row: TemplateRow, name: string): unknown {
   // A name without dots is read directly, which is faster, because a page may have tens of thousands of names.

@@ -21,8 +21,8 @@ export function byteSizeText(bytes: number): string {
 
 export const MAX_TEMPLATE_VARIABLES = 100;
 /**
- * The maximum length of a description. It is limited because lists of templates contain it. Real values are far
- * shorter.
+ * The maximum length of a description. Real descriptions are far shorter; the limit exists because lists of templates
+ * contain them.
  */
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 

@@ -79,7 +79,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
   );
 
-  /** Loads the second image. Errors name its parameter instead of that of the first. */
+  /** Loads the second image. Errors name the parameter of the second image instead of the first. */
   async function loadOtherImage({ other, otherParam }: ImagePair, terms: PoolCallOptions) {
     const { bytes: loaded, header } = await loadCallImage(other, options, terms, otherParam);
     const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;

@@ -30,7 +30,7 @@ export interface RequestedLayer {
  */
 const DEFAULT_LAYER_PART = 'layer';
 /**
- * Matches the names of parts that are meant as second pictures. If no step reads such a part, the call is refused,
+ * Matches the names of parts that are meant as second pictures. A call with such a part that no step reads is refused,
  * whereas unused parts with other names are ignored.
  */
 const LAYER_PART_PATTERN = /^layer/i;

@@ -104,8 +104,8 @@ export class SyncCall {
   }
 
   /**
-   * Waits for the result of work. The time until then counts as that of reading the body or downloading the image. The
-   * account's slot is held until the work has really ended, which may be after the response.
+   * Waits for the result of work. The time before the work counts as the time to read the body or download the image.
+   * The account's slot is held until the work has really ended, which may be after the response.
    */
   readonly finish = <T>(work: RunningCall<T>): Promise<T> => {
     this.#lastWork = { fetchMs: this.#msSinceAdmission(), waitedMs: work.waitedMs };

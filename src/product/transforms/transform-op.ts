@@ -21,7 +21,7 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 
 /** The maximum number of ops that an error suggests. If more of them have the sent parameters, none is suggested. */
 const MAX_SUGGESTED_OPS = 8;
-/** How many parameters of a call without an op are compared with those of the ops. */
+/** The maximum number of parameters of a call without an op that are compared with the ops' parameters. */
 const MAX_COMPARED_PARAMETERS = 20;
 
 /** The error for an op that reads a second picture, if the call does not send it as a step. */

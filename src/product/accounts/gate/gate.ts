@@ -201,8 +201,7 @@ export class CallGate {
   }
 
   /**
-   * Counts a wrong credential. Routes call it for one that they have checked themselves, such as the signature in a
-   * URL.
+   * Counts a wrong credential. Routes that check a credential of their own, such as the signature in a URL, call it.
    * @returns the error to throw: `refusal`, or 429 after too many wrong credentials from the network.
    */
   async countFailure(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
@@ -265,7 +264,7 @@ export class CallGate {
       return await this.#options.authentication.findCaller(request);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error;
-      // An invalid cookie is ignored, because a browser sends the cookie of an expired session by itself.
+      // An invalid cookie is ignored, because a browser also sends the cookie of an expired session.
       const { access, ignoresCredential } = config;
       const isOpenToAll = access === 'public' && ignoresCredential === undefined;
       if (isOpenToAll && hasOnlyCookieCredential(request)) return null;

@@ -23,10 +23,10 @@ const SLOT_RENEWAL_INTERVAL_MS = 60_000;
 /** The pauses before the second and the third attempt to take a slot. */
 const SLOT_RETRY_PAUSES_MS = [10, 30];
 /**
- * How long a returned slot waits before it is released, in milliseconds. Within this time, the next call of the account
- * in this process can take it over, or another query to the coordination store can release it as well. A query of its
- * own costs 0.2 to 0.45 ms of CPU, while a transform to 200 px takes 2 ms. The wait ends before the last retry of a
- * call that found no slot.
+ * How long a returned slot waits before a query of its own releases it, in milliseconds. Until then, the next call of
+ * the account in this process may take the slot over, or another query may release it as well. A query costs 0.2 to
+ * 0.45 ms of CPU; for comparison, a transform to 200 px takes 2 ms. The wait ends before the last retry of a call that
+ * found no slot.
  */
 const RETURNED_SLOT_WAIT_MS = 20;
 

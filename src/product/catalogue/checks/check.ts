@@ -29,8 +29,8 @@ import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 const ANY_OBJECT_SCHEMA = Type.Object({}, { additionalProperties: true });
 
 /**
- * Checks parameters against their op's contract. The parameters of a deterministic op are also normalized in spelling.
- * Those of an op that runs a model stay as sent; if the op makes images, they only have to be an object.
+ * Checks parameters against their op's contract. The spelling of a deterministic op's parameters is also normalized.
+ * The parameters of an op that runs a model stay as sent; if the op makes images, any object is accepted.
  * @param at finds the field in which `parameters`, or `parameters.<name>`, was sent.
  * @returns the parameters to store and run.
  * @throws ApiError invalid_param on the parameter, with details of what was received and what is allowed.
@@ -53,8 +53,8 @@ export function checkOpParameters(
 }
 
 /**
- * The correction for an undeclared parameter that means a field of the op, such as `question` for `prompt`. The fields
- * of an op may be sent within its parameters.
+ * The correction for an undeclared parameter that means a field of the op, such as `question` for `prompt`. Callers may
+ * send the fields of an op among its parameters.
  */
 function fieldCorrections(op: Op, { key }: ParameterViolation): CallCorrection[] {
   if (op.runs !== 'model' || Object.hasOwn(op.parameters.properties, key)) return [];

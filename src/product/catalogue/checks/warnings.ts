@@ -53,7 +53,7 @@ export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarnin
   });
 }
 
-/** Warnings about parameters that an image model does not list. They are sent to it as they are. */
+/** Warnings about parameters that an image model does not list. The model receives such parameters unchanged. */
 function unknownParameterWarnings({ op, model, parameters, index }: AiStep): StepWarning[] {
   const listed = [...model.parameters.map(({ key }) => key), ...Object.keys(op.parameters.properties)];
   const known = [...new Set(listed)];
@@ -106,7 +106,9 @@ function resizePairWarnings(earlier: PlacedStep, later: PlacedStep): StepWarning
   return found;
 }
 
-/** Whether a step is a resize that neither crops nor pads. The last of several such steps alone determines the size. */
+/**
+ * Whether a step is a resize that neither crops nor pads. Of several such steps, only the last one determines the size.
+ */
 function isPlainResize({ operation, params }: OperationStep): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }

@@ -12,10 +12,7 @@ import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
-/**
- * The maximum number of steps in a list. It is far higher than any real list needs; it only limits how much is stored
- * and read.
- */
+/** The maximum number of steps in a list. It only limits how much is stored and read; real lists are far shorter. */
 const MAX_STEPS = 1_000;
 
 export const MAX_SUBJECTS = 4;
@@ -81,8 +78,8 @@ export const RequestedPromptSubjects = Type.Array(anyValueField('name, reference
 });
 
 /**
- * One step of work. All work is a list of steps: that of an op has one step, and each variant has a list of its own. A
- * step can find where each of its fields was sent, for errors.
+ * One step of work. All work is a list of steps: the list of an op has one step, and each variant of a job has its own
+ * list. A step can find the field in which each of its values was sent, for errors.
  */
 export interface RequestedStep extends PresetStep {
   /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */

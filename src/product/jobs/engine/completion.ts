@@ -53,7 +53,7 @@ export class JobCompletion {
   }
 
   /**
-   * Completes a job that is being cancelled, if none of its items is left. It is called after an item of the job was
+   * Completes a job that is being cancelled, if all of its items have ended. It is called after an item of the job was
    * put back.
    */
   async completeIfCancelled(jobId: string): Promise<void> {

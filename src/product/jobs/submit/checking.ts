@@ -136,9 +136,9 @@ async function requireVisibleAssets(
 const MAX_CHECKED_ASSETS = 20;
 
 /**
- * Refuses a job if the headers of its assets show that every item would fail. The error is that of a synchronous call
- * for the first asset and variant. If one item can succeed, the job is accepted, and the other items fail one by one.
- * @throws ApiError for the first asset and variant.
+ * Refuses a job if the headers of its assets show that every item would fail. If one item can succeed, the job is
+ * accepted, and the other items fail one by one.
+ * @throws ApiError the error of a synchronous call with the first asset and variant.
  */
 async function refuseImpossibleWork(
   accountId: string,

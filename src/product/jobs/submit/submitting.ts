@@ -124,8 +124,8 @@ export class JobSubmission {
         return null;
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
-        // A repeated resume violates two unique indexes: that of the key and that of the parent. It depends on the
-        // store which one is reported, so the key is looked up in both cases.
+        // A repeated resume violates two unique indexes, one on the key and one on the parent. The store may report
+        // either, so the key is looked up in both cases.
         const earlier = await this.#findEarlierJob(job);
         if (earlier !== null) return earlier;
         if (error.index === 'parent') throw notLatestAttemptError();

@@ -88,8 +88,7 @@ export class WebhookDispatcher {
     this.#unsubscribe();
     await Promise.all(this.#runningWorkers);
     clearInterval(this.#heartbeat);
-    // The message tells other processes to take over the endpoints. If it is lost, they find the endpoints within
-    // seconds.
+    // The message makes other processes claim the endpoints. If it is lost, they find the endpoints within seconds.
     await this.#options.coordination.publish(DISPATCHER_WAKE_CHANNEL, '').catch(() => undefined);
   }
 

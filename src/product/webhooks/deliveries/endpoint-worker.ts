@@ -64,7 +64,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
 
   /**
    * Closes a delivery that must not be sent any more.
-   * @returns whether it was such a delivery.
+   * @returns whether it closed the delivery.
    */
   async function closeIfUnsendable(
     { accountId, endpointId, generation, error }: DeliveryDocument,

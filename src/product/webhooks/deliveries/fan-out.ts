@@ -24,7 +24,8 @@ interface FanOutOptions {
 
 /**
  * Creates a delivery for each event and each endpoint that subscribes to it, and then removes the event from the
- * outbox. Each step may be repeated, because the id of a delivery is derived from those of the event and the endpoint.
+ * outbox. Each step may be repeated, because the id of a delivery is derived from the ids of the event and the
+ * endpoint.
  */
 export class EventFanOut {
   readonly #options: FanOutOptions;
@@ -70,8 +71,8 @@ export class EventFanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // An endpoint gets no events that are older than its last enabling. After a crash, such an event may be
-          // written again and arrive here.
+          // An endpoint gets no events from before it was last enabled. Such an event may arrive here when it is
+          // written again after a crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),

@@ -226,8 +226,8 @@ function parseEventTypes(sent: readonly string[] | undefined): WebhookEventType[
 }
 
 /**
- * The event types that match a pattern such as `job.*`, which other services accept. A text without `*` is returned
- * unchanged.
+ * The event types that match a pattern such as `job.*`, because other services accept such patterns. A text without `*`
+ * is returned unchanged.
  */
 function eventTypesMatching(text: string): string[] {
   const [start = '', end, ...more] = text.split('*');

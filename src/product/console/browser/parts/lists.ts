@@ -125,8 +125,8 @@ function localTimeText(instant: string): string {
 }
 
 /**
- * The filters of a list of presets or templates: a search, and a choice between those of the account and those of the
- * service.
+ * The filters of a list of presets or templates: a search, and the choice between the account's own and the built-in
+ * ones.
  * @param search the label of the search field.
  */
 export function savedListFilters(search: string): readonly FilterField[] {

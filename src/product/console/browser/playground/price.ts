@@ -21,8 +21,8 @@ interface Price {
 const PRICE_DEBOUNCE_MS = 600;
 
 /**
- * Shows the price of the work, which is that of a job with the same work: the dry run of a job needs no picture, and a
- * pass costs the same in a call and in a job.
+ * Shows the price of the work. It is estimated as a job, because the dry run of a job needs no picture. A pass costs
+ * the same in a call and in a job.
  */
 export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
   const { data } = useLoad((signal) => readPrice(work, definition, signal), [work]);

@@ -59,7 +59,8 @@ function optionsOf(definitions: readonly OpDefinition[]) {
 }
 
 /**
- * The option of the drop-down list that represents the work. For several steps or outputs, it is that of the first one.
+ * The option of the drop-down list that represents the work: its op, preset or template. For several steps or outputs,
+ * it is the op of the first one.
  */
 function optionValueOf(work: PlaygroundWork): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;

@@ -135,7 +135,10 @@ export default function PlaygroundScreen() {
   <//>`;
 }
 
-/** The op that determines how the work is sent: that of a template, of the only op, or of the first step. */
+/**
+ * The op that determines how the work is sent: render_template for a template, otherwise the only op or the op of the
+ * first step.
+ */
 function definitionOf(work: PlaygroundWork, { definitions }: Offer): OpDefinition | undefined {
   if (work.kind === 'template') return definitions.get('render_template');
   if (work.kind === 'op') return definitions.get(work.op);
