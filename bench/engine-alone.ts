@@ -117,7 +117,7 @@ function orderOf(count: number): JobOrder {
     totalItems: count,
     need: { runs: count, credits: 0 },
     maxOutputs: 0,
-    seeds: () => Array.from({ length: count }, () => ({ assetId: null, variant: 0 })),
+    iterateItems: () => Array.from({ length: count }, () => ({ assetId: null, variant: 0 })),
     warnings: [],
   };
 }

@@ -74,8 +74,9 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     describeAccount: (accountId: string) => billing.describe(accountId),
     countAssets: (accountId: string) => assets.countAssets(accountId),
     usageSources: () => [jobs.usageSource],
-    usageOfPresets: (...presets: Parameters<JobsSlice['usageOf']>) => jobs.usageOf(...presets),
-    typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
+    usageOfPresets: (...presets: Parameters<JobsSlice['readPresetUsage']>) =>
+      jobs.readPresetUsage(...presets),
+    typicalSecondsOf: (op: string, model: string) => jobs.typicalSecondsOf(op, model),
   };
 
   const accounts: AccountsSlice = addSlice(
@@ -98,17 +99,17 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       webhooks: webhookTargetsOf(settings),
     }),
   );
-  const { typicalSeconds } = forwardCalls;
-  const catalogue = addSlice(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
+  const { typicalSecondsOf } = forwardCalls;
+  const catalogue = addSlice(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSecondsOf }));
   addSlice(openModels(shared));
   addSlice(openFeedback(shared));
   const assets: AssetsSlice = addSlice(
-    await openAssets({ ...shared, storedAssets: (id) => shared.plan(id).storedAssets }),
+    await openAssets({ ...shared, maxStoredAssetsOf: (id) => shared.plan(id).storedAssets }),
   );
   const templates = addSlice(openTemplates(shared));
   const { findMissingAssets } = assets;
   const presets = addSlice(
-    openPresets({ ...shared, findMissingAssets, usageOf: forwardCalls.usageOfPresets }),
+    openPresets({ ...shared, findMissingAssets, readPresetUsage: forwardCalls.usageOfPresets }),
   );
   const { allowance } = billing;
   const transforms = addSlice(

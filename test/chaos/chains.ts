@@ -212,7 +212,7 @@ export function orderOf(segments: readonly KnownStep[][], total: number): JobOrd
     totalItems: total,
     need: { runs: runs * total, credits: sum * total },
     maxOutputs: total,
-    seeds: () => Array.from({ length: total }, (_, index) => ({ assetId: String(index), variant: 0 })),
+    iterateItems: () => Array.from({ length: total }, (_, index) => ({ assetId: String(index), variant: 0 })),
     warnings: [],
   };
 }

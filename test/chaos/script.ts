@@ -88,7 +88,7 @@ export function orderOf(fates: readonly Fate[]): JobOrder {
     totalItems: total,
     need: { runs: total, credits: 0 },
     maxOutputs: total,
-    seeds: () => fates.map((fate) => ({ assetId: null, variant: 0, row: JSON.stringify(fate) })),
+    iterateItems: () => fates.map((fate) => ({ assetId: null, variant: 0, row: JSON.stringify(fate) })),
     warnings: [],
   };
 }

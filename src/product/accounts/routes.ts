@@ -114,8 +114,8 @@ export async function keyRoutes(
     },
     async (request, reply) => {
       const { keyId } = request.params;
-      const revoked = await store.revokeKey(gate.requireCaller(request).accountId, keyId, now());
-      if (!revoked)
+      const wasRevoked = await store.revokeKey(gate.requireCaller(request).accountId, keyId, now());
+      if (!wasRevoked)
         throw new ApiError('not_found', 'There is no such API key: GET /api/v1/api-keys lists them.', {
           param: 'keyId',
         });

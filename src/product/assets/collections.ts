@@ -155,8 +155,8 @@ export async function collectionRoutes(
       },
     },
     async (request, reply) => {
-      const removed = await collections.remove(gate.requireCaller(request).accountId, request.params.name);
-      if (!removed) throw collectionNotFoundError();
+      const wasRemoved = await collections.remove(gate.requireCaller(request).accountId, request.params.name);
+      if (!wasRemoved) throw collectionNotFoundError();
       return reply.code(204).send();
     },
   );

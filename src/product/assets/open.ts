@@ -27,7 +27,7 @@ interface AssetsOptions extends Omit<ProcessParts, 'hostId' | 'processId' | 'dra
   outbound: OutboundRequests;
   signatures: LinkSigner;
   /** The maximum number of assets that a plan may store. */
-  storedAssets: (plan: string) => number;
+  maxStoredAssetsOf: (plan: string) => number;
   /** The URL for changing the plan. The error for insufficient quota contains it. */
   topUpUrl: () => string;
   /** When the stores were opened. Absent if other hosts share them, whose uploads may have begun earlier. */
@@ -128,7 +128,7 @@ const SWEEP_BATCH_SIZE = 100;
 function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, uploads, storesOpenedAt } = options;
   /** The process of an unfinished upload or deletion that began before this instant must have died. */
-  const before = (now: Date) =>
+  const latestStaleStart = (now: Date) =>
     new Date(Math.max(now.getTime() - MAX_UNFINISHED_UPLOAD_MS, storesOpenedAt?.getTime() ?? 0));
 
   /** Removes expired outputs, failed assets, and reserved assets whose upload URL expired unused. */
@@ -138,7 +138,7 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
 
   /** Removes the objects and documents of unfinished uploads and unfinished deletions. */
   async function removeUnfinished(now: Date): Promise<number> {
-    const assets = await store.abandonUnfinished(before(now), SWEEP_BATCH_SIZE);
+    const assets = await store.abandonUnfinished(latestStaleStart(now), SWEEP_BATCH_SIZE);
     await removal.finishAll(assets);
     return assets.length;
   }
@@ -149,7 +149,7 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
    */
   async function completeQuotaChanges(now: Date): Promise<number> {
     let cleared = 0;
-    for (const { accountId, assetId } of await quota.findStaleMoves(before(now))) {
+    for (const { accountId, assetId } of await quota.findStaleMoves(latestStaleStart(now))) {
       const asset = await store.findAny(accountId, assetId);
       if (asset !== null && asset.state !== 'kept') continue;
       await (asset === null ? quota.giveBack(accountId, assetId) : uploads.confirm(asset));

@@ -13,8 +13,9 @@ const ALL_CONTROL_CHARACTERS_PATTERN = /\p{Cc}/gu;
  * @throws ApiError invalid_param
  */
 export function checkCollectionName(name: string, param: 'collection' | 'name' | 'from.collection'): string {
-  const fits = name !== '' && !hasMoreCharacters(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
-  if (fits && !CONTROL_CHARACTER_PATTERN.test(name)) return name;
+  const isTrimmedAndShort =
+    name !== '' && !hasMoreCharacters(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
+  if (isTrimmedAndShort && !CONTROL_CHARACTER_PATTERN.test(name)) return name;
   const message = `The name of a collection is 1 to ${MAX_COLLECTION_CHARACTERS} characters, without control characters and without a space at either end.`;
   throw invalidParamError(param, message);
 }

@@ -66,7 +66,8 @@ export class RunAllowance {
     const terms = this.#options.plan(planId);
     if (terms.processLimit === UNLIMITED_RUNS) {
       return {
-        succeed: async (use) => this.#options.syncRuns.record({ accountId, ...use, terms, counts: true }),
+        succeed: async (use) =>
+          this.#options.syncRuns.record({ accountId, ...use, terms, mustBeCounted: true }),
         release: async () => undefined,
       };
     }
@@ -75,7 +76,7 @@ export class RunAllowance {
     return {
       succeed: async (use) => {
         await this.#charge(accountId, reservation);
-        this.#options.syncRuns.record({ accountId, ...use, terms, counts: false });
+        this.#options.syncRuns.record({ accountId, ...use, terms, mustBeCounted: false });
       },
       release: () => this.#options.store.uncountReservation(accountId, reservation),
     };

@@ -71,7 +71,7 @@ export class JobHolds {
     if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
     let hold: JobHold | null = null;
     let available = 0;
-    const planned = (account: BillingAccount): CreditMovement => {
+    const movementFor = (account: BillingAccount): CreditMovement => {
       available = availableCreditsOf(account);
       if (account.processing.period < period) throw new PeriodEndedError();
       hold = this.#computeHold(account, need, period);
@@ -80,11 +80,11 @@ export class JobHolds {
       return { ...emptyMovementOf(jobId, 'hold'), heldChange: creditsHeldBy(hold), runs, isUnlimited };
     };
     const outcome = await this.#options.movements
-      .move(accountId, planned, snapshot)
+      .move(accountId, movementFor, snapshot)
       .catch(async (error: unknown) => {
         if (!(error instanceof PeriodEndedError)) throw error;
         await this.#options.store.beginPeriod(accountId, period);
-        return this.#options.movements.move(accountId, planned);
+        return this.#options.movements.move(accountId, movementFor);
       });
     if (outcome === 'moved' && hold !== null) return hold;
     if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);

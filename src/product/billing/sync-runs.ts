@@ -40,7 +40,7 @@ interface SucceededRun extends Pick<MinuteUsage, 'accountId' | 'op' | 'apiKeyId'
    * Whether the run must still be added to the account's count. Only runs on unlimited plans must; runs on other plans
    * are counted before they start.
    */
-  counts: boolean;
+  mustBeCounted: boolean;
 }
 
 /**
@@ -83,7 +83,7 @@ export class SyncRunCounter {
   }
 
   /** Counts a run, which is stored within half a second. */
-  record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
+  record({ accountId, op, apiKeyId, terms, mustBeCounted }: SucceededRun): void {
     const minute = this.#now().toISOString().slice(0, 16);
     const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
     const count = this.#waiting.get(key);
@@ -93,7 +93,7 @@ export class SyncRunCounter {
       const { retentionDays } = terms;
       this.#waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays });
     }
-    if (counts) this.#runsByAccount.set(accountId, (this.#runsByAccount.get(accountId) ?? 0) + 1);
+    if (mustBeCounted) this.#runsByAccount.set(accountId, (this.#runsByAccount.get(accountId) ?? 0) + 1);
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS);
   }
 

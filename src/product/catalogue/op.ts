@@ -110,7 +110,7 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
    * Whether the parameters are sent to the model unchanged. If so, the contract only documents them, and the model's
    * own limits apply.
    */
-  parametersAsSent: boolean;
+  sendsParametersUnchanged: boolean;
   example: GivenParameters;
   /** The instruction for the model if no prompt is sent. */
   defaultPrompt?: string;

@@ -22,7 +22,7 @@ interface CatalogueOptions {
   /** When this release was installed. It is the `updatedAt` of the guidelines. */
   installedAt: Date;
   /** The typical time of an item, in whole seconds, by op and model. Undefined with too few measurements. */
-  typicalSeconds: (op: string, model: string) => number | undefined;
+  typicalSecondsOf: (op: string, model: string) => number | undefined;
 }
 
 /** The routes GET /ops, /ops/{op} and /agent-guidelines. They are public, and answer every caller alike. */
@@ -35,7 +35,8 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   /** Adds the measured seconds, the only part of a definition that changes at run time. */
   function withTypicalSeconds(definition: OpDefinition): OpDefinition {
     const { op, defaultModel } = definition;
-    const typicalSeconds = defaultModel === undefined ? undefined : options.typicalSeconds(op, defaultModel);
+    const typicalSeconds =
+      defaultModel === undefined ? undefined : options.typicalSecondsOf(op, defaultModel);
     return { ...definition, ...withoutAbsentFields({ typicalSeconds }) };
   }
 

@@ -95,7 +95,7 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
   source: CompilablePixelOp<N, P, S> & RenamedOption<P, S>,
 ): PixelOp<N> {
   const { op, description, findInvalidParameter, renamed = {}, compile, readsSecondAsset } = source;
-  const filled = createDefaultsFiller(source.parameters);
+  const fillDefaults = createDefaultsFiller(source.parameters);
   return {
     ...PIXEL_OP_MEMBERS,
     op,
@@ -109,7 +109,7 @@ export function definePixelOp<const N extends string, P extends TProperties, S e
     example: { parameters: source.example as GivenParameters },
     renamed,
     compile(given: CheckedParameters) {
-      const params = filled(given) as FilledArguments<P> & PassParameters;
+      const params = fillDefaults(given) as FilledArguments<P> & PassParameters;
       const { decode, encode } = decodeAndEncodeOptionsOf(params);
       const made = compile(params);
       return {

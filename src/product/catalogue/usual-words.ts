@@ -136,7 +136,7 @@ function callOf(op: Op): MeantCall {
 
 /**
  * The op with this name, if a field accepts it.
- * @param sentence makes the error message. `found` is an op of this name that the field does not accept, and `allowed`
+ * @param sentenceOf makes the error message. `found` is an op of this name that the field does not accept, and `allowed`
  * are the names that it accepts.
  * @throws ApiError invalid_param on the field.
  */
@@ -144,14 +144,14 @@ export function requireOp<T extends Op>(
   name: string,
   field: SentField,
   isTaken: (op: Op) => op is T,
-  sentence: (found: Exclude<Op, T> | undefined, allowed: string) => string,
+  sentenceOf: (found: Exclude<Op, T> | undefined, allowed: string) => string,
 ): T {
   const op = findOp(name);
   if (op !== undefined && isTaken(op)) return op;
   const allowed = Object.values<Op>(OPS)
     .filter(isTaken)
     .map((taken) => taken.op);
-  const message = sentence(op as Exclude<Op, T> | undefined, allowed.join(', '));
+  const message = sentenceOf(op as Exclude<Op, T> | undefined, allowed.join(', '));
   const likely = op === undefined ? suggestOp(name, field.path, allowed) : endpointSuggestionOf(op);
   throw unknownWordError(field, name, allowed, (hint) => hintFirst(hint, message), likely);
 }

@@ -30,7 +30,7 @@ const HTML_TYPE = 'text/html; charset=utf-8';
  */
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   // The console is loaded at its first request, not at the start.
-  const opened = lazy(async () => {
+  const loadConsole = lazy(async () => {
     const { consoleDocument, openConsoleFiles, screenModuleOf } = await import('./files.ts');
     const files = openConsoleFiles(STATIC_PREFIX);
     const shells = new Map<string | undefined, string>();
@@ -44,7 +44,7 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   });
   await app.register(staticRoutes, {
     prefix: STATIC_PREFIX,
-    find: async (name) => (await opened()).files.find(name),
+    find: async (name) => (await loadConsole()).files.find(name),
   });
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -54,7 +54,7 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
     varyBy(reply, 'sec-fetch-site');
     if (request.headers['sec-fetch-site'] !== 'none')
       reply.header('cross-origin-opener-policy', 'same-origin');
-    return sendStaticContent(reply, HTML_TYPE, (await opened()).shellAt(request.url));
+    return sendStaticContent(reply, HTML_TYPE, (await loadConsole()).shellAt(request.url));
   };
   for (const path of ['/console', '/console/*']) app.get(path, { config, schema: { hide: true } }, sendShell);
 }

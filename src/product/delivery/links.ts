@@ -172,10 +172,10 @@ export class SignedLinks {
     const own = steps ?? [stepOfOp(sent)];
     if (steps === undefined) checkJsonSize(parameters, `${where}parameters`);
     else checkStepSizes(steps, `${where}steps`);
-    const at = (key: string): SentField => sentFieldAt(`${where}${key}`);
+    const findField = (key: string): SentField => sentFieldAt(`${where}${key}`);
     const recipe = recipeOfSteps(
       steps === undefined
-        ? own.map((step) => toRequestedStep(step, (key) => at(key === '' ? 'op' : key)))
+        ? own.map((step) => toRequestedStep(step, (key) => findField(key === '' ? 'op' : key)))
         : sentSteps(steps, `${where}steps`),
     );
     this.#options.recipes.compilePass(recipe);

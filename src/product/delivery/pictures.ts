@@ -201,8 +201,13 @@ class DeliveryMeter {
       help: 'Delivered pictures by where they came from: memory, disk or bucket (where they are kept), made, or joined (made for an equal address at the same time).',
       labelNames: ['from'],
     });
-    const of = (from: string) => pictures.labels({ from });
-    this.#pictures = { memory: of('memory'), kept: of(cache.kind), made: of('made'), joined: of('joined') };
+    const counterOf = (from: string) => pictures.labels({ from });
+    this.#pictures = {
+      memory: counterOf('memory'),
+      kept: counterOf(cache.kind),
+      made: counterOf('made'),
+      joined: counterOf('joined'),
+    };
     for (const counter of Object.values(this.#pictures)) counter.inc(0);
     declareCacheGauges(cache);
     new Gauge({
@@ -232,8 +237,8 @@ class DeliveryMeter {
  * exported instead of the sum.
  */
 function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
-  const bytes = async () => (await cache.readFigures()).bytes;
-  declareGauge('darkroom_delivery_cache_bytes', 'What the kept pictures take, in bytes.', bytes, 'max');
+  const readBytes = async () => (await cache.readFigures()).bytes;
+  declareGauge('darkroom_delivery_cache_bytes', 'What the kept pictures take, in bytes.', readBytes, 'max');
   declareGauge(
     'darkroom_delivery_cache_oldest_seconds',
     'How long ago that kept picture was asked for that was not asked for longest. It is near zero where the cache is too small.',

@@ -201,8 +201,8 @@ function additionSteps({ width, format, isOneOfSeveral = false }: AddressAdditio
 }
 
 function undeliverableError({ does, step }: SinglePassObstacle): ApiError {
-  const field = step.at('op');
-  const message = `${step.at('').name} ${does}: an address takes deterministic steps that read one picture and make one.`;
+  const field = step.findField('op');
+  const message = `${step.findField('').name} ${does}: an address takes deterministic steps that read one picture and make one.`;
   return field.refuse(message);
 }
 

@@ -187,8 +187,8 @@ export class AddressResolver {
       const times = { fetchMs, queueMs: made.queueMs, ...made.timings };
       meters.ops.recordRun({ op, work: 'call', ...times, bytesIn, bytesOut: data.length });
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-      const ofBytes = () => hash('sha256', bytes, 'base64url').slice(0, ETAG_CHARACTERS);
-      return { bytes, contentType, width, height, etag: etag ?? ofBytes() };
+      const etagOfBytes = () => hash('sha256', bytes, 'base64url').slice(0, ETAG_CHARACTERS);
+      return { bytes, contentType, width, height, etag: etag ?? etagOfBytes() };
     });
   }
 }

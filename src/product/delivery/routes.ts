@@ -50,7 +50,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
 
   // The query is not validated against a schema. A malformed query is refused like a wrong signature, and unknown
   // fields are ignored.
-  const unchecked = () => () => true;
+  const acceptAnyValue = () => () => true;
   const config = { responseType: 'image/*', isUncounted: true, ignoresAccept: true } as const;
   const security: [] = [];
   app.get(
@@ -65,7 +65,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
         params: Type.Object({ ...addressFields, what: pathField(WORK_DESCRIPTION) }),
         querystring: query,
       },
-      validatorCompiler: unchecked,
+      validatorCompiler: acceptAnyValue,
     },
     deliver,
   );
@@ -85,7 +85,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
         }),
         querystring: query,
       },
-      validatorCompiler: unchecked,
+      validatorCompiler: acceptAnyValue,
     },
     deliver,
   );

@@ -34,9 +34,9 @@ interface JobsOptions
 
 export interface JobsSlice extends ProductSlice {
   usageSource: UsageSource;
-  usageOf: ReadPresetUsage;
+  readPresetUsage: ReadPresetUsage;
   /** The median time of an item by op and model, in whole seconds; undefined while too few items were measured. */
-  typicalSeconds(op: string, model: string): number | undefined;
+  typicalSecondsOf(op: string, model: string): number | undefined;
 }
 
 /** Wraps the function that works on items, so that each item has its own trace. */
@@ -72,11 +72,11 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
     maxClaimedItems: capacity.jobItems,
     onEnd: waits.notify,
   };
-  const typicalSeconds = await TypicalItemSeconds.open(documents);
+  const typicalItemSeconds = await TypicalItemSeconds.open(documents);
   const { perform } = new ItemPerformer(context, {
     runPass: createPassWork(options),
     runPage: createPageWork(options),
-    runModel: createModelWork(context, { providers, typicalSeconds }),
+    runModel: createModelWork(context, { providers, typicalItemSeconds: typicalItemSeconds }),
   });
   const lifecycle = await JobLifecycle.open(context, tracedPerform(perform, options.tracing));
   const { reading } = lifecycle;
@@ -88,9 +88,9 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
       const links = new AccountLinks(options.signatures, options.publicUrl, now);
       await app.register(resultRoutes, { ...options, reading, links, results: new JobResults(context) });
     },
-    usageSource: reading.usage,
-    usageOf: reading.presetUsage,
-    typicalSeconds: typicalSeconds.of,
+    usageSource: reading.readUsage,
+    readPresetUsage: reading.readPresetUsage,
+    typicalSecondsOf: typicalItemSeconds.secondsOf,
     sweeps: [...lifecycle.sweeps],
     async stop() {
       await lifecycle.stop();

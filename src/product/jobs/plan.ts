@@ -42,7 +42,7 @@ export function creditsPerSegment(models: ModelsFile, segment: CompiledSegment):
 }
 
 function toModelSegment(
-  { runs, at: _, index: stepIndex, op, model, ...work }: AiStep,
+  { runs, findField: _, index: stepIndex, op, model, ...work }: AiStep,
   index: number,
 ): ModelSegment {
   const { op: name, jobType, produces } = op;

@@ -136,7 +136,7 @@ export class JobReader {
   }
 
   /** The usage of jobs in a time window. A job counts at the time when it was submitted. */
-  readonly usage: UsageSource = async (accountId, { from, to, groupBy }) => {
+  readonly readUsage: UsageSource = async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
     const rows = await this.#context.jobs.sumUsage(accountId, window, USAGE_GROUP_FIELDS[groupBy]);
     await this.#cleanUpIfAnyEnded(accountId, rows);
@@ -149,7 +149,7 @@ export class JobReader {
   };
 
   /** How often presets ran in jobs, and when each last did. */
-  readonly presetUsage: ReadPresetUsage = async (accountId, presetIds) => {
+  readonly readPresetUsage: ReadPresetUsage = async (accountId, presetIds) => {
     const { jobs } = this.#context;
     const rows = await jobs.countRuns(accountId, presetIds);
     const usages = rows.map(async ({ presetId, runs }) => {

@@ -129,16 +129,16 @@ function countLeastValues(root: JsonSchema): number | undefined {
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
   const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();
-  const of = (part: unknown): number =>
+  const leastCountOf = (part: unknown): number =>
     typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
   for (let visits = schemas.length; visits <= MAX_VISITED_SCHEMAS; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
-      const least = leastValueCountOf(schema, of, targetOf);
-      hasChanged ||= least !== of(schema);
+      const least = leastValueCountOf(schema, leastCountOf, targetOf);
+      hasChanged ||= least !== leastCountOf(schema);
       known.set(schema, least);
     }
-    if (!hasChanged) return Math.max(of(root), leastValueCountOfObject(root, of));
+    if (!hasChanged) return Math.max(leastCountOf(root), leastValueCountOfObject(root, leastCountOf));
   }
   return undefined;
 }
@@ -149,35 +149,36 @@ function countLeastValues(root: JsonSchema): number | undefined {
  */
 function leastValueCountOf(
   schema: JsonSchema,
-  of: (part: unknown) => number,
+  leastCountOf: (part: unknown) => number,
   targetOf: ($ref: string) => unknown,
 ): number {
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(
     1,
-    type === 'object' ? leastValueCountOfObject(schema, of) : 1,
-    type === 'array' ? leastValueCountOfList(schema, of) : 1,
-    typeof $ref === 'string' ? of(targetOf($ref)) : 1,
-    ...listOrEmpty(allOf).map(of),
-    ...[anyOf, oneOf].filter(Array.isArray).map((choice) => Math.min(...choice.map(of))),
+    type === 'object' ? leastValueCountOfObject(schema, leastCountOf) : 1,
+    type === 'array' ? leastValueCountOfList(schema, leastCountOf) : 1,
+    typeof $ref === 'string' ? leastCountOf(targetOf($ref)) : 1,
+    ...listOrEmpty(allOf).map(leastCountOf),
+    ...[anyOf, oneOf].filter(Array.isArray).map((choice) => Math.min(...choice.map(leastCountOf))),
   );
 }
 
-function leastValueCountOfObject(schema: JsonSchema, of: (part: unknown) => number): number {
+function leastValueCountOfObject(schema: JsonSchema, leastCountOf: (part: unknown) => number): number {
   const properties = (schema.properties ?? {}) as JsonSchema;
   return listOrEmpty(schema.required).reduce<number>(
     (sum, name) =>
-      sum + (typeof name === 'string' && Object.hasOwn(properties, name) ? of(properties[name]) : 1),
+      sum +
+      (typeof name === 'string' && Object.hasOwn(properties, name) ? leastCountOf(properties[name]) : 1),
     1,
   );
 }
 
 function leastValueCountOfList(
   { minItems, prefixItems, items }: JsonSchema,
-  of: (part: unknown) => number,
+  leastCountOf: (part: unknown) => number,
 ): number {
   const others = Number(minItems ?? 0) - listOrEmpty(prefixItems).length;
-  return 1 + (others > 0 ? others * of(items) : 0);
+  return 1 + (others > 0 ? others * leastCountOf(items) : 0);
 }
 
 export function listOrEmpty(value: unknown): readonly unknown[] {

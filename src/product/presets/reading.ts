@@ -116,7 +116,7 @@ export async function listPresets(
   store: PresetsStore,
   accountId: string,
   { filter, includeVersions = false }: PresetListQuery,
-  usageOf: ReadPresetUsage,
+  readPresetUsage: ReadPresetUsage,
 ): Promise<AsyncGenerator<PresetData>> {
   const ids = filter === 'builtin' ? [] : await store.listIds(accountId);
 
@@ -129,7 +129,7 @@ export async function listPresets(
 
   async function* readRows(presets: readonly Preset[]): AsyncGenerator<PresetData> {
     const presetIds = presets.map(({ _id }) => _id);
-    const usage = await usageOf(accountId, presetIds);
+    const usage = await readPresetUsage(accountId, presetIds);
     for (const preset of presets) {
       // Only one history is held at a time.
       const data = includeVersions

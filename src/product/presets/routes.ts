@@ -56,7 +56,7 @@ export interface PresetRoutesOptions extends PresetContentRules {
   coordination: Pick<Coordination, 'publish'>;
   gate: CallGate;
   /** Counts the runs of presets in jobs. */
-  usageOf: ReadPresetUsage;
+  readPresetUsage: ReadPresetUsage;
   now: () => Date;
 }
 
@@ -79,7 +79,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   for (const route of ROUTE_INSTALLERS) route(app, options);
 }
 
-function installListRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
+function installListRoute(app: FastifyInstance, { store, gate, readPresetUsage }: PresetRoutesOptions): void {
   app.get<{ Querystring: PresetListQuery }>(
     '/presets',
     {
@@ -93,7 +93,7 @@ function installListRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       if (request.query.includeVersions) await gate.takeSlot(request, reply, 'longReads', accountId);
-      const rows = await listPresets(store, accountId, request.query, usageOf);
+      const rows = await listPresets(store, accountId, request.query, readPresetUsage);
       return streamList(reply, 'Presets listed.', rows, writePreset);
     },
   );
@@ -156,7 +156,7 @@ function installImportRoute(app: FastifyInstance, options: PresetRoutesOptions):
   );
 }
 
-function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
+function installReadRoute(app: FastifyInstance, { store, gate, readPresetUsage }: PresetRoutesOptions): void {
   app.get<{ Params: PresetParams; Querystring: PresetReadQuery }>(
     '/presets/:slug',
     {
@@ -175,7 +175,7 @@ function installReadRoute(app: FastifyInstance, { store, gate, usageOf }: Preset
       const isCurrent = version.version === preset.version;
       const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
       const [usage, versions] = await Promise.all([
-        usageOf(accountId, [preset._id]),
+        readPresetUsage(accountId, [preset._id]),
         isCurrent ? store.findHistory(accountId, preset, takeSlot) : [],
       ]);
       const data = isCurrent ? presetExportOf(preset, versions) : earlierVersionDataOf(preset, version);

@@ -96,14 +96,19 @@ export function parsePresetContent(
   checkStepSizes(sent.steps, `${where}steps`);
   const steps = sent.steps.map(normalizeStepSpelling);
   const sentList = sentSteps(steps, `${where}steps`);
-  const { subjects, named, schemas } = checkSteps(sentList, sent.subjects ?? [], models, `${where}subjects`);
+  const { subjects, namedAssets, schemas } = checkSteps(
+    sentList,
+    sent.subjects ?? [],
+    models,
+    `${where}subjects`,
+  );
   const { widths, fallback } = sent;
   checkPresetWidths(widths, `${where}widths`);
   checkContentSize({ steps, subjects }, where);
   const ofFallback =
     fallback === undefined ? [] : [{ assetId: fallback.assetId, param: `${where}fallback.assetId` }];
   const content = { steps, subjects, ...withoutAbsentFields({ widths, fallback }) };
-  return { content, named: [...named, ...ofFallback], schemas };
+  return { content, named: [...namedAssets, ...ofFallback], schemas };
 }
 
 /**

@@ -121,13 +121,14 @@ async function writeHttpRequest(
   own: ProviderEndpoint['headers'],
 ): Promise<HttpRequest> {
   const headers = { accept: 'application/json', ...own };
-  const ofType = (type: string) => ({ ...headers, 'content-type': type });
-  if (json !== undefined) return { method, headers: ofType('application/json'), body: JSON.stringify(json) };
+  const headersWithType = (type: string) => ({ ...headers, 'content-type': type });
+  if (json !== undefined)
+    return { method, headers: headersWithType('application/json'), body: JSON.stringify(json) };
   if (form === undefined) return { method, headers };
   // A Response is used only to serialize the form, for which it chooses the boundary.
   const written = new Response(form);
   const type = written.headers.get('content-type') ?? '';
-  return { method, headers: ofType(type), body: await written.bytes() };
+  return { method, headers: headersWithType(type), body: await written.bytes() };
 }
 
 /**

@@ -169,24 +169,24 @@ export class Providers {
 
   #classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
     if (error instanceof ItemCallbackError) throw error.cause;
-    const again = (retryAfterMs?: number, by = name) =>
+    const retryDelayMsOf = (retryAfterMs?: number, by = name) =>
       nextAttemptDelayMs(attempt, this.#retryWaitsOf(by), retryAfterMs);
     if (error instanceof ApiError) {
       // The picture could not be prepared: either the input of the item is invalid, or the image pool is temporarily
       // unavailable.
-      const delayMs = error.retryable ? again(undefined, 'sandbox') : undefined;
+      const delayMs = error.retryable ? retryDelayMsOf(undefined, 'sandbox') : undefined;
       return failedOutcome(error.code, error.message, delayMs);
     }
     if (!(error instanceof ProviderError)) {
       this.#options.log.error({ err: error, provider: name }, 'A model call failed for no known reason');
-      return failedOutcome('internal_error', 'The model call failed.', again());
+      return failedOutcome('internal_error', 'The model call failed.', retryDelayMsOf());
     }
     const { errorClass, message, retryAfterMs } = error;
     if (errorClass === 'misconfigured') {
       const refused = 'A provider refuses this service: see its key, account and model names';
       this.#options.log.error({ provider: name, providerMessage: message }, refused);
     }
-    const delayMs = errorClass === 'unavailable' ? again(retryAfterMs) : undefined;
+    const delayMs = errorClass === 'unavailable' ? retryDelayMsOf(retryAfterMs) : undefined;
     return failedOutcome(ERROR_CODES_BY_CLASS[errorClass], message, delayMs);
   }
 

@@ -107,8 +107,8 @@ export function createReplicate(settings: ReplicateSettings): Provider {
           failedPolls = 0;
         } catch (error) {
           failedPolls += 1;
-          const passes = error instanceof ProviderError && error.errorClass === 'unavailable';
-          if (!passes || failedPolls >= MAX_FAILED_POLLS) throw error;
+          const isTemporary = error instanceof ProviderError && error.errorClass === 'unavailable';
+          if (!isTemporary || failedPolls >= MAX_FAILED_POLLS) throw error;
           await sleep(error.retryAfterMs ?? 0, undefined, { signal });
         }
       }
@@ -160,14 +160,15 @@ function isDeadlineAbort({ aborted, reason }: AbortSignal): boolean {
 function writeSubmission(request: ModelRequest) {
   const { providerModel, fields, prompt, pictures } = request;
   const [image, ...others] = pictures;
-  const several = fields.images !== undefined;
+  const takesSeveralImages = fields.images !== undefined;
   const input = {
     ...parametersForProvider(request, RESERVED_PARAMETERS),
     ...(prompt !== undefined && fields.prompt !== '' && { [fields.prompt ?? 'prompt']: prompt }),
-    ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(pictureDataUrl) }),
-    ...(!several && image !== undefined && { [fields.image ?? 'image']: pictureDataUrl(image) }),
+    ...(takesSeveralImages &&
+      pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(pictureDataUrl) }),
+    ...(!takesSeveralImages && image !== undefined && { [fields.image ?? 'image']: pictureDataUrl(image) }),
   };
-  if (!several && others.length > 0) throw rejectedFault('This model takes one picture.');
+  if (!takesSeveralImages && others.length > 0) throw rejectedFault('This model takes one picture.');
   const [name = '', version] = providerModel.split(':');
   if (version === undefined && name.includes('/'))
     return { path: `/models/${name}/predictions`, json: { input } };

@@ -62,16 +62,16 @@ function invalidAnswerFor({ op }: ModelRequest): RawModelAnswer {
 
 function sandboxTaskOf(request: ModelRequest, text: string): SandboxTask {
   const { op, parameters, itemIndex, prompt = '' } = request;
-  const sentSeed = () => parseWholeNumber(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
+  const parseSentSeed = () => parseWholeNumber(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
   switch (op) {
     case 'generate': {
       checkAllowedValue(parameters.quality, 'quality', ['low', 'high']);
-      const seed = seedOf(prompt, sentSeed(), itemIndex);
+      const seed = seedOf(prompt, parseSentSeed(), itemIndex);
       return { kind: 'draw', text: text === '' ? prompt : text, seed, ...parseSize(parameters.size) };
     }
     case 'edit': {
       const references = request.pictures.slice(1).map(({ bytes }) => hash('sha256', bytes));
-      const seed = seedOf(prompt, sentSeed(), ...references);
+      const seed = seedOf(prompt, parseSentSeed(), ...references);
       return { kind: 'recolour', picture: requireInput(request), seed };
     }
     case 'upscale':
@@ -165,11 +165,11 @@ export function parseSandboxDirectives(
     text: prompt.replace(DIRECTIVE_PATTERN, ' ').replace(/\s+/g, ' ').trim(),
   };
   for (const [, directive, indexes, number] of prompt.matchAll(DIRECTIVE_PATTERN)) {
-    const concerned = indexes === undefined || indexes.split(',').map(Number).includes(itemIndex);
-    if (directive === 'reject') directives.rejects ||= concerned;
-    else if (directive === 'garbage') directives.answersGarbage ||= concerned;
+    const isForItem = indexes === undefined || indexes.split(',').map(Number).includes(itemIndex);
+    if (directive === 'reject') directives.rejects ||= isForItem;
+    else if (directive === 'garbage') directives.answersGarbage ||= isForItem;
     else if (directive === 'wait') directives.waitMs = Math.min(Number(number ?? 0), MAX_DIRECTIVE_WAIT_MS);
-    else directives.fails ||= concerned && (number === undefined || attempt <= Number(number));
+    else directives.fails ||= isForItem && (number === undefined || attempt <= Number(number));
   }
   return directives;
 }

@@ -59,8 +59,8 @@ const LOGO_SVG =
 function menuHtml(groups: readonly PageGroup[], current: string): string {
   return groups
     .map((pageGroup, index) => {
-      const begins = pageGroup.group !== groups[index - 1]?.group;
-      return `${begins ? `<p>${pageGroup.group}</p>` : ''}${pageGroupHtml(pageGroup, current)}`;
+      const beginsGroup = pageGroup.group !== groups[index - 1]?.group;
+      return `${beginsGroup ? `<p>${pageGroup.group}</p>` : ''}${pageGroupHtml(pageGroup, current)}`;
     })
     .join('');
 }

@@ -38,7 +38,7 @@ export async function openRequests(
   const { gate, coordination, hostId, processId, now } = options;
   const recent = new RecentRequests();
   const search = new RequestSearch(coordination);
-  const endAnswers = await answerRequestSearches(coordination, recent, `${hostId}/${processId}`, now);
+  const stopAnswering = await answerRequestSearches(coordination, recent, `${hostId}/${processId}`, now);
   return {
     install(app) {
       app.addHook('onResponse', (request, reply, done) => {
@@ -53,7 +53,7 @@ export async function openRequests(
       });
     },
     routes: async (app) => requestRoutes(app, gate, search),
-    stop: async () => endAnswers(),
+    stop: async () => stopAnswering(),
   };
 }
 

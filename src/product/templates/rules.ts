@@ -26,8 +26,8 @@ const validateEntry = createValidator(TemplateEntry, 'entry');
  */
 export function parseNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
-  const variables = () => sent.variables ?? variableNamesIn(html, css);
-  return parseContent({ name, description, html, css, width, height }, variables);
+  const readVariables = () => sent.variables ?? variableNamesIn(html, css);
+  return parseContent({ name, description, html, css, width, height }, readVariables);
 }
 
 /**
@@ -47,10 +47,10 @@ export function applyTemplateChange(current: TemplateContent, change: TemplateCh
   const { name, html, css, description, width, height } = { ...current, ...change };
   const isSameText = html === current.html && css === current.css;
   const declared = new Map(current.variables.map((variable) => [variableNameOf(variable), variable]));
-  const derivedVariables = () =>
+  const deriveVariables = () =>
     variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
-  const variables = () => change.variables ?? (isSameText ? current.variables : derivedVariables());
-  return parseContent({ name, description, html, css, width, height }, variables);
+  const readVariables = () => change.variables ?? (isSameText ? current.variables : deriveVariables());
+  return parseContent({ name, description, html, css, width, height }, readVariables);
 }
 
 /**
@@ -71,15 +71,15 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
 
 /**
  * Checks the rules that a schema cannot express.
- * @param variablesIn returns the variables of the texts. It is called after the sizes of the texts are checked.
+ * @param readVariables returns the variables of the texts. It is called after the sizes of the texts are checked.
  */
 function parseContent(
   content: Omit<TemplateContent, 'variables'>,
-  variablesIn: () => DeclaredVariable[],
+  readVariables: () => DeclaredVariable[],
 ): TemplateContent {
   if (content.name.trim() === '') throw invalidParamError('name', 'name is missing or blank: send one.');
   checkTextSizes(content);
-  const variables = variablesIn();
+  const variables = readVariables();
   checkVariables(variables);
   return { ...content, variables };
 }

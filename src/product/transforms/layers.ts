@@ -51,10 +51,10 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
     const place = secondPictureFieldOf(step);
     if (place === undefined) return step;
     const { field, key } = place;
-    const { [field]: given = {}, at } = step;
+    const { [field]: given = {}, findField } = step;
     if (!isJsonObject(given)) return step;
     const { layer: _, layerUrl: __, ...others } = given;
-    const named = findNamedLayer(given, key, (name) => at(`${field}.${name}`));
+    const named = findNamedLayer(given, key, (name) => findField(`${field}.${name}`));
     const op = findOp(step.op);
     // A parameter with an unknown name may be the picture. The check of the step refuses it.
     if (named === undefined && op !== undefined && undeclaredNamesIn(others, op.parameters).length > 0)
@@ -66,7 +66,7 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
     return {
       ...step,
       [field]: { ...others, [key]: layer.id },
-      at: (name) => (name === `${field}.${key}` ? ofLayer : at(name)),
+      findField: (name) => (name === `${field}.${key}` ? ofLayer : findField(name)),
     };
   });
   return { steps, layers };
@@ -88,15 +88,15 @@ function secondPictureFieldOf(step: PresetStep): { field: 'parameters' | 'params
 function findNamedLayer(
   given: GivenParameters,
   key: string,
-  at: (name: string) => SentField,
+  findField: (name: string) => SentField,
 ): RequestedLayer | undefined {
   const [name, second] = [key, 'layer', 'layerUrl'].filter((one) => given[one] !== undefined);
   if (name === undefined) return undefined;
   if (second !== undefined)
-    throw at(second).refuse(`${name} and ${second} exclude each other: send one of them.`, {
+    throw findField(second).refuse(`${name} and ${second} exclude each other: send one of them.`, {
       suggest: [name, second],
     });
-  const { param, refuse } = at(name);
+  const { param, refuse } = findField(name);
   const value = given[name];
   if (name === 'layerUrl') {
     const url = parseImageUrl(value, param);

@@ -78,7 +78,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
   addRoute(OPS.read_codes, 'Read the bar and QR codes of an image', CodesOfImage);
 
   function addRoute(op: ReadOp, summary: string, answer: TSchema): void {
-    const readingOf = ({ query }: Pick<FastifyRequest, 'query'>) => {
+    const readsOf = ({ query }: Pick<FastifyRequest, 'query'>) => {
       const parameters = parseOpParameters(op, query as Record<string, string | string[] | undefined>);
       return op.compile(checkOpParameters(op, parameters)).reads;
     };
@@ -89,10 +89,10 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
           ...{ slot: 'calls', body: 'stream', reference: ImageReferenceBody },
           check(request) {
             checkImageContentType(request);
-            readingOf(request);
+            readsOf(request);
           },
           recheck(_request, call) {
-            readingOf(call);
+            readsOf(call);
             parseBodyFields(call, 'image');
           },
         },
@@ -104,7 +104,7 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
         },
       },
       async (request, reply) => {
-        const reading = readingOf(request);
+        const reading = readsOf(request);
         if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
         const syncCall = new SyncCall(request, reply, options);
         const { caller } = syncCall;

@@ -138,7 +138,7 @@ export class TransformCallCompiler {
     }
     const found = requireTransformOp(op, (any) => parseParameters(any, query, body), inputs);
     const parameters = parseParameters(found, query, body);
-    const step = { op, parameters, at: createParameterFinder(query, body) };
+    const step = { op, parameters, findField: createParameterFinder(query, body) };
     const pass = this.#compileSingleResult(op, [step], { op, parameters }, inputs);
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
@@ -183,9 +183,9 @@ export class TransformCallCompiler {
       return savedSteps(stored, param);
     }
     checkJsonSize(parameters, `${where}.parameters`);
-    const at = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);
-    const found = requireTransformOp(op ?? '', () => parameters, inputs, at('op'));
-    return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
+    const findField = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);
+    const found = requireTransformOp(op ?? '', () => parameters, inputs, findField('op'));
+    return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), findField }];
   }
 
   #compileSingleResult(
@@ -218,7 +218,7 @@ export class TransformCallCompiler {
 
 /** The body of a job with these steps, without its asset ids. */
 function stepsJobBodyOf(sent: readonly RequestedStep[]) {
-  return { steps: sent.map(({ at: _, ...step }) => step) };
+  return { steps: sent.map(({ findField: _, ...step }) => step) };
 }
 
 /** The field `asJob`: the body of a job that does the same as the pass. Empty if a job could not read all pictures. */
@@ -247,9 +247,9 @@ export function jobBodiesOfOutputs(
  */
 function jobOnlyErrorMaker(sent: readonly RequestedStep[], inputs: JobInputs) {
   return ({ does, step }: SinglePassObstacle): ApiError => {
-    const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
+    const message = `${step.findField('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
     const job = { ...stepsJobBodyOf(sent), ...inputs };
-    return step.at(step.op === undefined ? 'operation' : 'op').refuse(message, { instead: [{ job }] });
+    return step.findField(step.op === undefined ? 'operation' : 'op').refuse(message, { instead: [{ job }] });
   };
 }
 

@@ -95,7 +95,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         responseType: ['image/*', MULTIPART_MIXED_TYPE, ZIP_TYPE],
         check: calls.checkBeforeBody,
         recheck: calls.recheck,
-        pictureSize: calls.pictureSize,
+        pictureSize: calls.findPictureSize,
       },
       schema: {
         summary: 'Transform an image',
@@ -171,7 +171,7 @@ class TransformCallHandler {
   };
 
   /** The size of the image, if its bytes were sent, or if it is an asset. The image of a URL is not fetched for it. */
-  readonly pictureSize = async (request: FastifyRequest, { body }: CorrectableCall) => {
+  readonly findPictureSize = async (request: FastifyRequest, { body }: CorrectableCall) => {
     const header = readImageHeader(findSentImageBytes(request) ?? new Uint8Array());
     if (header !== null) return displayedSizeOf(header);
     const { accountId } = this.#options.gate.requireCaller(request);

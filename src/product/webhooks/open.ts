@@ -64,9 +64,14 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
     slotsOfAccount: () => shareOfProcess(attemptsPerAccount),
     now: () => performance.now(),
   });
-  const worker = createEndpointWorker({ ...parts, disabling, attempt, metrics });
+  const runEndpointWorker = createEndpointWorker({ ...parts, disabling, attempt, metrics });
   const holderPrefix = `${options.hostId}/${options.processId}/`;
-  const dispatcher = new WebhookDispatcher({ ...options, worker, holderPrefix, slots });
+  const dispatcher = new WebhookDispatcher({
+    ...options,
+    runEndpointWorker,
+    holderPrefix,
+    slots,
+  });
   const fanOut = new EventFanOut({ ...parts, outbox: events });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   events.onWritten(fanOut.accept);

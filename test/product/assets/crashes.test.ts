@@ -37,7 +37,7 @@ const common = {
   outbound: createOutboundRequests({ allowedSubnets: [], allowsHttp: false }),
   signatures: new LinkSigner(Buffer.alloc(32).toString('base64url')),
   capacity: smallCapacity(),
-  storedAssets: () => 100,
+  maxStoredAssetsOf: () => 100,
   publicUrl: () => 'http://darkroom.test',
   topUpUrl: () => 'http://darkroom.test/plans',
   now: () => new Date(clock.ms),

@@ -14,7 +14,7 @@ import { moneyOf, openAccount, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
 
 function run(accountId: string, op = 'resize', apiKeyId: string | null = null) {
-  return { accountId, op, apiKeyId, terms: UNLIMITED, counts: true };
+  return { accountId, op, apiKeyId, terms: UNLIMITED, mustBeCounted: true };
 }
 
 const fail = (error: unknown) => {

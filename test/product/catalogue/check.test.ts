@@ -25,7 +25,7 @@ function refusal(name: string, given: unknown, where = ''): ApiError | undefined
 }
 
 /** Parameters of AI image ops go to the model as sent: nothing of theirs is refused here. */
-const CHECKED = Object.values<Op>(OPS).filter((op) => op.runs !== 'model' || !op.parametersAsSent);
+const CHECKED = Object.values<Op>(OPS).filter((op) => op.runs !== 'model' || !op.sendsParametersUnchanged);
 
 t.test('each number is taken up to its bounds and refused past them, naming itself', (t) => {
   for (const op of CHECKED) {

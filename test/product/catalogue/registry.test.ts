@@ -101,7 +101,7 @@ t.test(
       ],
     ];
     for (const [operation, params, param, message] of refused) {
-      const step = { operation, params, at: (key: string) => sentFieldAt(`steps[4].${key}`) };
+      const step = { operation, params, findField: (key: string) => sentFieldAt(`steps[4].${key}`) };
       t.throws(() => compileSteps([step], models), {
         code: 'invalid_param',
         param,

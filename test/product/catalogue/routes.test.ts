@@ -19,7 +19,7 @@ async function ask(path: string) {
     plans: readPlans(),
     models: readModels(),
     installedAt: INSTALLED_AT,
-    typicalSeconds: (op: string, model: string) => (op === 'edit' && model !== '' ? 7 : undefined),
+    typicalSecondsOf: (op: string, model: string) => (op === 'edit' && model !== '' ? 7 : undefined),
   };
   await app.register(catalogueRoutes, { prefix: '/api/v1', ...options });
   await app.register(modelRoutes, { prefix: '/api/v1', ...options });

@@ -55,7 +55,7 @@ t.test('a refusal of a step names its field as each form of work sent it', (t) =
     t.match(saved, { param: 'preset', details: { step: `steps[1].${key}` } });
     t.match(saved?.message, /^The preset has a step that is no longer accepted, save it again: /);
   }
-  const alone: RequestedStep = { op: 'resize', parameters: { width: 0 }, at: sentFieldOfCall };
+  const alone: RequestedStep = { op: 'resize', parameters: { width: 0 }, findField: sentFieldOfCall };
   t.equal(refusal(() => [alone])?.param, 'width', 'in a query');
   t.equal(refusal(() => sentSteps([{}]))?.param, 'steps[0]');
   t.end();
@@ -76,13 +76,13 @@ t.test('a refusal of a worker is translated by the same names', (t) => {
     [sentSteps(steps), 'quality', 'steps[3].params.quality'],
     [sentSteps(steps), 'density', 'steps'],
     [sentSteps([flip]), 'density', 'steps[0].parameters.density'],
-    [[{ ...flip, at: sentFieldOfCall }], 'density', 'density'],
+    [[{ ...flip, findField: sentFieldOfCall }], 'density', 'density'],
     [
-      [{ op: 'crop', parameters: { x: 5, width: 5, height: 5 }, at: sentFieldOfCall }],
+      [{ op: 'crop', parameters: { x: 5, width: 5, height: 5 }, findField: sentFieldOfCall }],
       'steps[0].params.left',
       'x',
     ],
-    [[{ ...flip, at: sentFieldOfCall }], 'target', 'op'],
+    [[{ ...flip, findField: sentFieldOfCall }], 'target', 'op'],
   ];
   for (const [sent, passParam, param] of table) {
     const compiled = compilePass(sent, models, () => new Error('It is one pass.'));
@@ -99,7 +99,7 @@ t.test('a list that is more than one pass on one image names the step that makes
     [[{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }], 'answers JSON', 'steps[0]'],
   ];
   for (const [steps, does, name] of table) {
-    const refusal = ({ does, step }: SinglePassObstacle) => new Error(`${step.at('').name} ${does}`);
+    const refusal = ({ does, step }: SinglePassObstacle) => new Error(`${step.findField('').name} ${does}`);
     t.throws(() => compilePass(sentSteps(steps), models, refusal), { message: `${name} ${does}` });
   }
   const overlay = sentSteps([{ op: 'overlay', parameters: { layerAssetId: 'part:logo' } }]);

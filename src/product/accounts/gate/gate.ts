@@ -314,9 +314,9 @@ export class CallGate {
       this.#slots.giveBack(slot);
       return answer;
     }
-    const taken = answer.slot || (await this.#slots.retryTake(slot));
-    if (taken) this.#slots.hold(request, reply, slot);
-    return { ...answer, slot: taken };
+    const hasSlot = answer.slot || (await this.#slots.retryTake(slot));
+    if (hasSlot) this.#slots.hold(request, reply, slot);
+    return { ...answer, slot: hasSlot };
   }
 
   #failureWindowKey(network: string): string {

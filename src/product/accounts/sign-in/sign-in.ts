@@ -34,8 +34,8 @@ export function createSignIn(store: AccountsStore, gate: CallGate, coordination:
     const release = await queue.enter(network, signal);
     try {
       const account = await store.findByEmail(email.toLowerCase());
-      const matches = await passwordMatches(password, account?.passwordHash ?? null);
-      return matches ? account : null;
+      const isPasswordRight = await passwordMatches(password, account?.passwordHash ?? null);
+      return isPasswordRight ? account : null;
     } finally {
       release();
     }

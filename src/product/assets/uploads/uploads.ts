@@ -36,7 +36,7 @@ interface UploadsOptions {
   removal: AssetRemoval;
   objects: ObjectStore;
   /** The maximum number of assets that a plan may store. */
-  storedAssets: (plan: string) => number;
+  maxStoredAssetsOf: (plan: string) => number;
   topUpUrl: () => string;
   now: () => Date;
 }
@@ -220,7 +220,7 @@ export class Uploads {
     assetId: string,
     identity: string | null,
   ): Promise<AssetDocument | null> {
-    const limit = this.#options.storedAssets(plan);
+    const limit = this.#options.maxStoredAssetsOf(plan);
     for (let attempts = 1; attempts <= MAX_QUOTA_ATTEMPTS; attempts += 1) {
       const result = await this.#options.quota.reserve(accountId, assetId, limit);
       if (result === 'reserved') return null;
@@ -247,7 +247,7 @@ export class Uploads {
     { accountId, plan }: AssetOwner,
     digest: string,
   ): Promise<AssetDocument | null> {
-    const limit = this.#options.storedAssets(plan);
+    const limit = this.#options.maxStoredAssetsOf(plan);
     const same = await this.#options.store.findIdentical(accountId, digest);
     if (same !== null || !(await this.#options.quota.isFull(accountId, limit))) return same;
     const identical = await this.#options.store.findIdentical(accountId, digest);

@@ -31,16 +31,16 @@ const ANY_OBJECT_SCHEMA = Type.Object({}, { additionalProperties: true });
 /**
  * Checks parameters against their op's contract. The spelling of a deterministic op's parameters is also normalized.
  * The parameters of an op that runs a model stay as sent; if the op makes images, any object is accepted.
- * @param at finds the field in which `parameters`, or `parameters.<name>`, was sent.
+ * @param findField finds the field in which `parameters`, or `parameters.<name>`, was sent.
  * @returns the parameters to store and run.
  * @throws ApiError invalid_param on the parameter, with details of what was received and what is allowed.
  */
 export function checkOpParameters(
   op: Op,
   given: unknown = {},
-  at: SentFieldFinder = sentFieldOfCall,
+  findField: SentFieldFinder = sentFieldOfCall,
 ): CheckedParameters {
-  const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT_SCHEMA : op.parameters;
+  const schema = op.runs === 'model' && op.sendsParametersUnchanged ? ANY_OBJECT_SCHEMA : op.parameters;
   const own = normalizeParameterSpelling(op, given as GivenParameters);
   const violation = findFirstViolation(schema, own, op.op) ?? op.findInvalidParameter?.(own);
   if (violation === undefined) return own as CheckedParameters;
@@ -49,7 +49,7 @@ export function checkOpParameters(
   const isHinted = corrections.length > 0 || details?.suggest !== undefined;
   const { says, instead } = isHinted ? NO_HINT : otherOpsHint(op, key, own);
   const more = instead === undefined ? details : { ...details, instead };
-  throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, at);
+  throw parameterError({ key, message: `${message}${says}`, details: more, corrections }, findField);
 }
 
 /**
@@ -65,10 +65,10 @@ function fieldCorrections(op: Op, { key }: ParameterViolation): CallCorrection[]
 /** Makes the error for a violation. The error names the parameter as the caller sent it. */
 export function parameterError(
   { key, message, details, corrections = [] }: ParameterViolation,
-  at: SentFieldFinder,
+  findField: SentFieldFinder,
 ): ApiError {
-  const parameter = (name: string) => at(name === '' ? 'parameters' : `parameters.${name}`);
-  return parameter(key).refuse(message, details, correctionsAtSentFields(corrections, parameter));
+  const sentParameter = (name: string) => findField(name === '' ? 'parameters' : `parameters.${name}`);
+  return sentParameter(key).refuse(message, details, correctionsAtSentFields(corrections, sentParameter));
 }
 
 /** The field of a parameter that was sent in the call itself, such as a query key. */

@@ -138,10 +138,10 @@ function droppedMetadataWarnings(pass: PassSteps): StepWarning[] {
  */
 function lostAlphaWarnings(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
   const writer = lastFormatStepOf(pass);
-  const chosen = pass.some(
+  const hasOpaqueBackground = pass.some(
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucentColour(encode.background),
   );
-  if (writer?.format !== 'jpeg' || chosen) return [];
+  if (writer?.format !== 'jpeg' || hasOpaqueBackground) return [];
   const touching = placedStepsOf(pass).map(({ index, step }) => {
     return { index, transparent: findStepOperation(step.operation)?.transparentAfter(step.params) };
   });

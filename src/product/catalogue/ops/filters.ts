@@ -72,10 +72,10 @@ export const adjustOp = definePixelOp({
   example: { brightness: 1.1, contrast: 1.05, saturation: 1.2 },
   renamed: { a: ['contrast'], b: ['contrast'] },
   compile({ brightness, contrast, saturation, hue, lightness, gamma }) {
-    const modulated = [brightness, saturation, hue, lightness].some((value) => value !== undefined);
+    const needsModulate = [brightness, saturation, hue, lightness].some((value) => value !== undefined);
     return {
       steps: [
-        ...(modulated ? [operationStep('modulate', { brightness, saturation, hue, lightness })] : []),
+        ...(needsModulate ? [operationStep('modulate', { brightness, saturation, hue, lightness })] : []),
         ...(contrast === undefined
           ? []
           : [operationStep('linear', { a: contrast, b: MID_GREY * (1 - contrast) })]),

@@ -31,9 +31,11 @@ export const resizeOp = definePixelOp({
     return focalPointViolation(given);
   },
   compile({ width, height, dpr, fit, gravity, focalX, focalY, kernel, enlarge, linear, background }) {
-    const scaled = (edge: number | undefined) => edge && Math.round(edge * dpr);
+    const scaledEdge = (edge: number | undefined) => edge && Math.round(edge * dpr);
     const params = { fit, gravity, focalX, focalY, kernel, enlarge, linear, background };
-    return { steps: [operationStep('resize', { width: scaled(width), height: scaled(height), ...params })] };
+    return {
+      steps: [operationStep('resize', { width: scaledEdge(width), height: scaledEdge(height), ...params })],
+    };
   },
 });
 

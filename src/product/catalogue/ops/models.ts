@@ -33,7 +33,7 @@ function defineImageModelOp<const N extends ModelCategory>(source: ImageModelOpS
     parameters: argumentsSchema(parameters, { open: true }),
     fields,
     produces: 'image',
-    parametersAsSent: true,
+    sendsParametersUnchanged: true,
   };
 }
 
@@ -170,7 +170,7 @@ export const analyzeOp: AiOp<'analyze'> = {
   requiresAssets: true,
   requiresPrompt: false,
   jobType: 'parse',
-  parametersAsSent: false,
+  sendsParametersUnchanged: false,
   defaultPrompt: DEFAULT_ANALYZE_PROMPT,
   defaultSchema: DEFAULT_ANSWER_SCHEMA,
   example: { prompt: 'Which products are in the picture?' },

@@ -80,8 +80,8 @@ function parametersOf(properties: TProperties, model?: Model): Record<string, Op
 
 function parameterOf(schema: TSchema, ofModel: Partial<Model['parameters'][number]> = {}): OpParameter {
   const alternatives: TSchema[] = schema.anyOf ?? [schema];
-  const constants = (one: TSchema) => one.enum ?? (one.const === undefined ? [] : [one.const]);
-  const words = ofModel.options ?? alternatives.flatMap(constants);
+  const constantsOf = (one: TSchema) => one.enum ?? (one.const === undefined ? [] : [one.const]);
+  const words = ofModel.options ?? alternatives.flatMap(constantsOf);
   const min = ofModel.min ?? firstKeywordValue(alternatives, ['minimum', 'minLength', 'minItems']);
   const max = ofModel.max ?? firstKeywordValue(alternatives, ['maximum', 'maxLength', 'maxItems']);
   const pattern = words.length > 0 ? undefined : (ofModel.pattern ?? schema.pattern);

@@ -17,11 +17,11 @@ export function defaultTextOf({ default: fallback }: OpParameter): string | unde
 export function acceptedValuesText({ type, enum: words, min, max }: OpParameter): string {
   const types = type.split(' or ');
   // If a parameter has several types, its bounds apply to the number, and its list of values applies to the text.
-  const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
+  const hasBounds = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
   const worded = types.includes('string') ? 'string' : types[0];
   const described = types.map((one) => {
     if (words !== undefined && one === worded) return words.join(', ');
-    return `${one}${bounded(one) ? boundsText(one, min, max) : ''}`;
+    return `${one}${hasBounds(one) ? boundsText(one, min, max) : ''}`;
   });
   return described.join(' or ');
 }

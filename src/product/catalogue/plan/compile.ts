@@ -51,24 +51,24 @@ export interface SinglePassObstacle {
 
 /**
  * Compiles the steps of a synchronous call to one pass over one image.
- * @param refusal makes the error for the first step that cannot be part of such a pass.
+ * @param refusalOf makes the error for the first step that cannot be part of such a pass.
  * @param layers the ids of the second pictures that the call contains.
  * @throws the errors of `compileSteps`, or the refusal.
  */
 export function compilePass(
   steps: readonly RequestedStep[],
   models: ModelsFile,
-  refusal: (obstacle: SinglePassObstacle) => Error,
+  refusalOf: (obstacle: SinglePassObstacle) => Error,
   layers: readonly string[] = [],
 ): CompiledPass {
   let pass = mergePass([]);
   for (const segment of compileSteps(steps, models)) {
-    if (segment.runs === 'model') throw refusal({ does: 'runs a model', step: segment });
+    if (segment.runs === 'model') throw refusalOf({ does: 'runs a model', step: segment });
     for (const step of segment.steps) {
       const { reads, compareWith, steps: operations } = step.fragment;
-      if (reads !== undefined || compareWith !== undefined) throw refusal({ does: 'answers JSON', step });
+      if (reads !== undefined || compareWith !== undefined) throw refusalOf({ does: 'answers JSON', step });
       if (layersOf(operations).some(({ assetId }) => !layers.includes(assetId)))
-        throw refusal({ does: READS_SECOND_ASSET, step });
+        throw refusalOf({ does: READS_SECOND_ASSET, step });
     }
     pass = segment;
   }
@@ -97,19 +97,20 @@ export function compilePreset(
 }
 
 function compileStep(step: RequestedStep, index: number, models: ModelsFile): CompiledStep {
-  const { op: name, operation, at } = step;
-  if (name !== undefined && operation !== undefined) throw stepFormError(at(''), 'both op and operation');
+  const { op: name, operation, findField } = step;
+  if (name !== undefined && operation !== undefined)
+    throw stepFormError(findField(''), 'both op and operation');
   if (operation !== undefined) return compileRegistryStep(step, operation, index);
-  if (name === undefined) throw stepFormError(at(''), 'neither op nor operation');
-  const op = requireOp(name, at('op'), isStepOp, (found, allowed) => {
+  if (name === undefined) throw stepFormError(findField(''), 'neither op nor operation');
+  const op = requireOp(name, findField('op'), isStepOp, (found, allowed) => {
     const problem = found === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
     return `${problem}: use one of ${allowed}.`;
   });
-  refuseFields(step, ['params'], 'a step with op takes parameters', { at, ownName: 'parameters' });
+  refuseFields(step, ['params'], 'a step with op takes parameters', { findField, ownName: 'parameters' });
   if (op.runs === 'model') return compileAiStep(op, step, index, models);
-  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, { at });
-  const parameters = checkOpParameters(op, step.parameters, at);
-  return { runs: 'pass', index, op, parameters, fragment: op.compile(parameters), at };
+  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, { findField });
+  const parameters = checkOpParameters(op, step.parameters, findField);
+  return { runs: 'pass', index, op, parameters, fragment: op.compile(parameters), findField };
 }
 
 function stepFormError({ name, refuse }: SentField, found: string): ApiError {
@@ -121,11 +122,14 @@ function isStepOp(op: Op) {
 }
 
 function compileRegistryStep(step: RequestedStep, operation: string, index: number): DeterministicStep {
-  const { params = {}, at } = step;
-  refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
-  refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
-  const fragment = compileOperation(operation, params, at);
-  return { runs: 'pass', index, parameters: { ...(params as GivenParameters) }, fragment, at };
+  const { params = {}, findField } = step;
+  refuseFields(step, ['parameters'], 'a step with operation takes params alone', {
+    findField,
+    ownName: 'params',
+  });
+  refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { findField });
+  const fragment = compileOperation(operation, params, findField);
+  return { runs: 'pass', index, parameters: { ...(params as GivenParameters) }, fragment, findField };
 }
 
 /**
@@ -133,24 +137,24 @@ function compileRegistryStep(step: RequestedStep, operation: string, index: numb
  * @throws ApiError invalid_param on `operation` if the registry does not have it, with all operations in
  * details.allowed; on `params` for invalid arguments.
  */
-function compileOperation(operation: string, params: unknown, at: SentFieldFinder): PassFragment {
+function compileOperation(operation: string, params: unknown, findField: SentFieldFinder): PassFragment {
   const entry = findOperation(operation);
   if (entry === undefined) {
     const allowed = Object.keys(OPERATIONS);
     const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
-    throw unknownWordError(at('operation'), operation, allowed, (hint) => hintFirst(hint, message));
+    throw unknownWordError(findField('operation'), operation, allowed, (hint) => hintFirst(hint, message));
   }
   const violation = findFirstViolation(entry.parameters, params, operation);
   if (violation !== undefined) {
     const corrections = correctionsAtSentFields(violation.corrections ?? [], (param) =>
-      at(`params.${param}`),
+      findField(`params.${param}`),
     );
-    throw at('params').refuse(violation.message, violation.details, corrections);
+    throw findField('params').refuse(violation.message, violation.details, corrections);
   }
   const checked = params as OperationStep['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
   const refusal = entry.findInvalidArgument(checked);
-  if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
+  if (refusal !== undefined) throw findField('params').refuse(refusal.message, refusal.details);
   return { decode: {}, steps: [{ operation, params: checked }], encode: {} };
 }
 
@@ -160,18 +164,18 @@ function compileOperation(operation: string, params: unknown, at: SentFieldFinde
  */
 function compileAiStep(
   op: AiOp,
-  { model: named, prompt, at, ...sent }: RequestedStep,
+  { model: named, prompt, findField, ...sent }: RequestedStep,
   index: number,
   models: ModelsFile,
 ): AiStep {
-  const model = chooseModel(models, named, op.op, at('model'));
-  const parameters = checkOpParameters(op, sent.parameters, at);
-  checkModelParameters(model, parameters, at);
-  checkPrompt(op, prompt, at('prompt'));
-  checkAnswerSchema(model, parameters, at('parameters.schema'));
+  const model = chooseModel(models, named, op.op, findField('model'));
+  const parameters = checkOpParameters(op, sent.parameters, findField);
+  checkModelParameters(model, parameters, findField);
+  checkPrompt(op, prompt, findField('prompt'));
+  checkAnswerSchema(model, parameters, findField('parameters.schema'));
   const schema = model.answerSchema ?? (parameters.schema as GivenParameters | undefined) ?? op.defaultSchema;
   return {
-    ...{ runs: 'model', index, op, model, parameters, at },
+    ...{ runs: 'model', index, op, model, parameters, findField },
     ...withoutAbsentFields({ prompt: prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };
@@ -181,14 +185,14 @@ function compileAiStep(
  * Refuses parameters that are outside the model's limits. A null parameter is not checked, because it is not sent to
  * the model.
  */
-function checkModelParameters(model: Model, parameters: GivenParameters, at: SentFieldFinder): void {
+function checkModelParameters(model: Model, parameters: GivenParameters, findField: SentFieldFinder): void {
   const sent = withoutAbsentFields(parameters);
   const violation = findFirstViolation(modelParametersSchema(model), sent, model.id);
   if (violation === undefined) return;
   const described = model.parameters.find(({ key }) => key === violation.key)?.description;
   const hint = described === undefined ? '' : ` ${described}`;
   const message = `${violation.message}${hint} The model ${model.id} takes no other.`;
-  throw parameterError({ ...violation, message }, at);
+  throw parameterError({ ...violation, message }, findField);
 }
 
 /**
@@ -230,12 +234,12 @@ function checkAnswerSchema(model: Model, { schema }: GivenParameters, { refuse }
  * list of several steps.
  */
 function refuseMisplacedSteps(steps: readonly CompiledStep[]): void {
-  for (const { op, index, at } of steps) {
+  for (const { op, index, findField } of steps) {
     if (op?.produces === 'json' && index < steps.length - 1)
-      throw at('op').refuse(`${op.op} answers JSON, which no further step can use: make it the last.`);
+      throw findField('op').refuse(`${op.op} answers JSON, which no further step can use: make it the last.`);
     if (op?.requiresAssets === false && steps.length > 1) {
       const message = `${op.op} makes its picture from a prompt alone, so it can only be a job of its own: run it, then send its resultAssetId in assetIds of a second job.`;
-      throw at('op').refuse(message);
+      throw findField('op').refuse(message);
     }
   }
 }

@@ -24,7 +24,7 @@ export interface DeterministicStep {
   /** The parameters of the op by their canonical names, or the arguments of the registry operation. */
   parameters: GivenParameters;
   fragment: PassFragment;
-  at: SentFieldFinder;
+  findField: SentFieldFinder;
 }
 
 /** A step that runs a model. It is a segment by itself. */
@@ -39,7 +39,7 @@ export interface AiStep {
   parameters: GivenParameters;
   /** JSON Schema of the answer; absent if an image is made. */
   schema?: GivenParameters;
-  at: SentFieldFinder;
+  findField: SentFieldFinder;
 }
 
 export type CompiledStep = DeterministicStep | AiStep;
@@ -93,8 +93,8 @@ export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
 }
 
 /** The field of a call that holds an argument of a deterministic step. */
-export function fieldOfArgument({ op, at }: DeterministicStep, key: string): SentField {
-  return at(op === undefined ? 'params' : `parameters.${key}`);
+export function fieldOfArgument({ op, findField }: DeterministicStep, key: string): SentField {
+  return findField(op === undefined ? 'params' : `parameters.${key}`);
 }
 
 /** Matches a step of the pass in a worker's error, where steps count from 0. */
@@ -129,12 +129,12 @@ function singleOpStep([step, ...others]: readonly DeterministicStep[]): Determin
 }
 
 /** The field of the call that becomes an argument of a step, preferably one that was sent. */
-function sentFieldOfArgument({ op, parameters, at }: DeterministicStep, argument: string): SentField {
-  if (op === undefined) return at(`params.${argument}`);
+function sentFieldOfArgument({ op, parameters, findField }: DeterministicStep, argument: string): SentField {
+  if (op === undefined) return findField(`params.${argument}`);
   const names = [argument, ...(op.renamed[argument] ?? [])];
   const name =
     names.find((known) => known in parameters) ?? names.find((known) => known in op.parameters.properties);
-  return at(name === undefined ? 'op' : `parameters.${name}`);
+  return findField(name === undefined ? 'op' : `parameters.${name}`);
 }
 
 /**

@@ -83,7 +83,7 @@ export const RequestedPromptSubjects = Type.Array(anyValueField('name, reference
  */
 export interface RequestedStep extends PresetStep {
   /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */
-  at: SentFieldFinder;
+  findField: SentFieldFinder;
 }
 
 /**
@@ -110,8 +110,8 @@ export function savedSteps(steps: readonly PresetStep[], param: string): Request
  * Gives a step the function that finds where its fields were sent, and moves `prompt` and similar fields of a model's
  * op out of its `parameters`.
  */
-export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {
-  return { ...withLiftedFields(findOp(step.op), step, at), at };
+export function toRequestedStep(step: PresetStep, findField: SentFieldFinder): RequestedStep {
+  return { ...withLiftedFields(findOp(step.op), step, findField), findField };
 }
 
 /**
@@ -122,7 +122,7 @@ export function toRequestedStep(step: PresetStep, at: SentFieldFinder): Requeste
 export function withLiftedFields<T extends { parameters?: unknown }>(
   op: Op | undefined,
   sent: T,
-  at: SentFieldFinder = sentFieldAt,
+  findField: SentFieldFinder = sentFieldAt,
 ): T {
   const { parameters } = sent;
   if (op?.runs !== 'model' || !isJsonObject(parameters)) return sent;
@@ -133,7 +133,7 @@ export function withLiftedFields<T extends { parameters?: unknown }>(
   );
   if (twice !== undefined) {
     const message = `${twice} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
-    throw at(`parameters.${twice}`).refuse(message);
+    throw findField(`parameters.${twice}`).refuse(message);
   }
   const fields = Object.fromEntries(lifted.map((name) => [name, parameters[name]]));
   const remaining = Object.entries(parameters).filter(([name]) => !lifted.includes(name));
@@ -150,11 +150,11 @@ export function refuseFields<T extends object>(
   sent: T,
   fields: readonly (keyof T & string)[],
   why: string,
-  { at = sentFieldAt, ownName }: { at?: SentFieldFinder; ownName?: string } = {},
+  { findField = sentFieldAt, ownName }: { findField?: SentFieldFinder; ownName?: string } = {},
 ): void {
   const field = fields.find((name) => sent[name] !== undefined);
   if (field === undefined) return;
-  const { name, path, refuse } = at(field);
+  const { name, path, refuse } = findField(field);
   const correction =
     ownName === undefined ? { remove: true as const } : { rename: siblingPath(path, ownName) };
   throw refuse(`${name} must be left out: ${why}.`, undefined, [{ param: path, ...correction }]);

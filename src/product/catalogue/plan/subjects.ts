@@ -71,18 +71,18 @@ function checkSubjectsAreUsed(
 /**
  * Refuses a prompt that mentions an unknown subject, or that becomes too long when descriptors replace the mentions.
  */
-function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSubject[]): void {
+function checkMentions({ prompt = '', findField }: AiStep, subjects: readonly PromptSubject[]): void {
   const names = subjects.map(({ name }) => name);
   for (const [, mentioned = ''] of prompt.matchAll(SUBJECT_PLACEHOLDER_PATTERN)) {
     const name = mentioned.trimEnd();
     if (names.includes(name)) continue;
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
-    throw at('prompt').refuse(message, { received: name, allowed: names });
+    throw findField('prompt').refuse(message, { received: name, allowed: names });
   }
   const { length } = promptWithDescriptors(prompt, subjects);
   if (prompt.length > MAX_PROMPT_CHARACTERS || length <= MAX_PROMPT_CHARACTERS) return;
   const message = `The prompt has ${length} characters with the descriptors of its subjects filled in, and a model takes at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`;
-  throw at('prompt').refuse(message, { limit: MAX_PROMPT_CHARACTERS, received: length });
+  throw findField('prompt').refuse(message, { limit: MAX_PROMPT_CHARACTERS, received: length });
 }
 
 /**
@@ -147,7 +147,7 @@ export interface CheckedSteps {
   segments: CompiledSegment[];
   subjects: PromptSubject[];
   /** The assets to which the steps and the subjects refer. Whether they exist must still be checked. */
-  named: NamedAsset[];
+  namedAssets: NamedAsset[];
   /** The answer schemas of the request. They must still be compiled. */
   schemas: RequestedAnswerSchema[];
 }
@@ -174,15 +174,15 @@ export function checkSteps(
   return {
     segments,
     subjects,
-    named: [...passSteps.flatMap(additionalAssetsOf), ...references],
+    namedAssets: [...passSteps.flatMap(additionalAssetsOf), ...references],
     schemas: modelSteps.flatMap(sentAnswerSchemasOf),
   };
 }
 
-export function sentAnswerSchemasOf(step: Pick<AiStep, 'parameters' | 'at'>): RequestedAnswerSchema[] {
+export function sentAnswerSchemasOf(step: Pick<AiStep, 'parameters' | 'findField'>): RequestedAnswerSchema[] {
   const { schema } = step.parameters;
   if (schema === undefined) return [];
-  return [{ schema: schema as GivenParameters, param: step.at('parameters.schema').param }];
+  return [{ schema: schema as GivenParameters, param: step.findField('parameters.schema').param }];
 }
 
 /** The assets that a step reads besides the picture it works on: its layers, and the asset for a comparison. */

@@ -23,9 +23,11 @@ export function SignIn({ isOver }: { isOver: boolean }) {
   }, []);
 
   const signIn = (fields: FormData) => {
-    const text = (name: string) => String(fields.get(name) ?? '');
+    const fieldText = (name: string) => String(fields.get(name) ?? '');
     return act(() =>
-      way === 'key' ? signInByKey(text('key')) : signInByPassword(text('email'), text('password')),
+      way === 'key'
+        ? signInByKey(fieldText('key'))
+        : signInByPassword(fieldText('email'), fieldText('password')),
     );
   };
 

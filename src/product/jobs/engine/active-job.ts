@@ -91,12 +91,12 @@ export class ActiveJob {
    * wake-up arrived in the meantime, this is ignored, because a new item may have been stored after the claim read the
    * store.
    */
-  beginClaim(): (foundNoMore: boolean) => void {
+  beginClaim(): (hasFoundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;
     this.isClaiming = true;
-    return (foundNoMore) => {
+    return (hasFoundNoMore) => {
       this.isClaiming = false;
-      this.isExhausted = foundNoMore && this.#wakeUps === wakeUpsBefore;
+      this.isExhausted = hasFoundNoMore && this.#wakeUps === wakeUpsBefore;
     };
   }
 

@@ -110,10 +110,10 @@ export class JobCompletion {
   }
 
   /** Runs a clean-up. If this process is already running one for the job, its promise is returned instead. */
-  #runCleanUpOnce(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
+  #runCleanUpOnce(job: EndedJob, cleanUp: () => Promise<boolean>): Promise<boolean> {
     const known = this.#runningCleanUps.get(job._id);
     if (known !== undefined) return known;
-    const cleaning = steps().finally(() => this.#runningCleanUps.delete(job._id));
+    const cleaning = cleanUp().finally(() => this.#runningCleanUps.delete(job._id));
     this.#runningCleanUps.set(job._id, cleaning);
     return cleaning;
   }

@@ -335,8 +335,8 @@ export class JobRunner {
     const { items, now } = this.#context;
     const notBefore = () => new Date(now().getTime() + pauseMs);
     const error = reason && { code: reason.code, message: reason.message };
-    const step = () => items.retryLater(item, notBefore(), counter, error);
-    await retryThroughOutages(step, this.#abandonController.signal);
+    const putBack = () => items.retryLater(item, notBefore(), counter, error);
+    await retryThroughOutages(putBack, this.#abandonController.signal);
     setTimeout(() => void this.#promoteRetries(), pauseMs).unref();
     await this.#options.completion.completeIfCancelled(item.jobId);
   }

@@ -34,10 +34,10 @@ export async function subscribeToJobSignals(
   handlers: Record<JobSignal, (jobId: string) => void>,
 ): Promise<() => void> {
   const signals = Object.keys(SIGNAL_CHANNELS) as JobSignal[];
-  const ends = await Promise.all(
+  const unsubscribes = await Promise.all(
     signals.map((signal) => coordination.subscribe(SIGNAL_CHANNELS[signal], handlers[signal])),
   );
   return () => {
-    for (const end of ends) end();
+    for (const end of unsubscribes) end();
   };
 }

@@ -222,7 +222,7 @@ function orderOf(found: FoundSubmit): JobOrder {
       credits: perVariant * variants.reduce((sum, variant) => sum + creditsPerVariantItem(variant), 0),
     },
     maxOutputs: produces === 'image' ? totalItems : 0,
-    seeds: () => seedsOf(definition, assetIds, rows),
+    iterateItems: () => seedsOf(definition, assetIds, rows),
     warnings: work.warnings,
     maxCredits: body.maxCredits,
   };

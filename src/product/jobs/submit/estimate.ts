@@ -64,12 +64,12 @@ function stepEstimatesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
  * segments.
  */
 function itemsPerSegment(order: JobOrder): number[][] {
-  const { definition, seeds, totalItems, notRetryableItems } = order;
+  const { definition, iterateItems, totalItems, notRetryableItems } = order;
   const { variants } = definition;
   const isResume = notRetryableItems !== undefined;
   if (!isResume) return variants.map(({ segments }) => segments.map(() => totalItems / variants.length));
   const itemCounts = variants.map(({ segments }) => segments.map(() => 0));
-  for (const { variant, progress } of seeds()) {
+  for (const { variant, progress } of iterateItems()) {
     const counts = itemCounts[variant] ?? [];
     for (let index = progress?.segment ?? 0; index < counts.length; index += 1)
       counts[index] = (counts[index] ?? 0) + 1;

@@ -29,7 +29,7 @@ export interface JobOrder {
   /** The maximum number of assets that the job can make. */
   maxOutputs: number;
   /** Iterates over the items in order. Each call starts a new iteration. */
-  seeds(): Iterable<NewItemFields>;
+  iterateItems(): Iterable<NewItemFields>;
   warnings: StepWarning[];
   /** The highest price that the caller accepts, in credits; absent if there is no limit. */
   maxCredits?: number | undefined;
@@ -114,10 +114,10 @@ const MIN_COUNTED_BYTES = 16 * 1024;
 const BYTES_PER_ITEM = 512;
 
 /** The number of bytes that a job stores for its request and its items. */
-function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
+function keptBytesOf({ definition, totalItems, iterateItems }: JobOrder): number {
   let bytes = Buffer.byteLength(serializeDefinition(definition)) + totalItems * BYTES_PER_ITEM;
   if (definition.takes !== 'rows') return bytes;
-  for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
+  for (const { row = '' } of iterateItems()) bytes += Buffer.byteLength(row);
   return bytes;
 }
 

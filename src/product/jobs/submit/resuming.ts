@@ -170,7 +170,7 @@ function orderOf(
     totalItems: seeds.length,
     need,
     maxOutputs: definition.produces === 'image' ? seeds.length : 0,
-    seeds: () => seeds,
+    iterateItems: () => seeds,
     warnings: [],
   };
 }

@@ -170,7 +170,7 @@ export class JobSubmission {
 
   /** Claims the only item of a job for this process, if its work can begin at once. */
   #claimOnlyItem(job: JobDocument, order: JobOrder): PendingClaim | undefined {
-    const [seed] = order.totalItems === 1 ? order.seeds() : [];
+    const [seed] = order.totalItems === 1 ? order.iterateItems() : [];
     return (seed && this.#options.runner.claimNew(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
@@ -193,7 +193,7 @@ export class JobSubmission {
       money,
       admission.hasWaiting(accountId, type),
       definitions.insert(job, order.definition),
-      claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]),
+      claim === undefined ? this.#insertItems(job, order.iterateItems()) : items.insert([claim.item]),
     ]);
     refusePriceAboveMax(order, creditsHeldBy(hold));
     const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });

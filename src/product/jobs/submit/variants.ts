@@ -24,7 +24,7 @@ export interface RequestedVariant {
   name?: string;
   parameters: GivenParameters;
   /** Finds the field in which a value was sent: in the variant, or else in the job. */
-  at: SentFieldFinder;
+  findField: SentFieldFinder;
   steps: RequestedStep[];
 }
 
@@ -32,12 +32,12 @@ export interface RequestedVariant {
 export function variantsOfOp(body: JobRequest, op: Op): RequestedVariant[] {
   const { model, prompt } = body;
   return mergedVariants(body).map((variant) => {
-    const { at } = variant;
+    const { findField } = variant;
     const parameters = normalizeParameterSpelling(op, variant.parameters);
     return {
       ...variant,
       parameters,
-      steps: [{ op: op.op, ...withoutAbsentFields({ model, prompt }), parameters, at }],
+      steps: [{ op: op.op, ...withoutAbsentFields({ model, prompt }), parameters, findField }],
     };
   });
 }
@@ -53,13 +53,19 @@ export function variantsOfPreset(body: JobRequest, stored: readonly PresetStep[]
   const aiIndex = findOverriddenStepIndex(body, stored);
   const { model, prompt } = body;
   const saved = savedSteps(stored, 'presetId').map((step) => {
-    return { ...step, at: (key: string) => (key === 'model' ? sentFieldAt(key) : step.at(key)) };
+    return {
+      ...step,
+      findField: (key: string) => (key === 'model' ? sentFieldAt(key) : step.findField(key)),
+    };
   });
   return mergedVariants(body).map((variant) => {
     const steps = saved.map((step, index) => {
       if (index !== aiIndex) return step;
       const parameters = { ...step.parameters, ...variant.parameters };
-      return toRequestedStep({ ...step, ...withoutAbsentFields({ model, prompt }), parameters }, variant.at);
+      return toRequestedStep(
+        { ...step, ...withoutAbsentFields({ model, prompt }), parameters },
+        variant.findField,
+      );
     });
     return { ...variant, steps };
   });
@@ -90,15 +96,15 @@ const validateVariants = createValidator(Type.Object({ variants: SentVariants })
  * @throws ApiError invalid_param on variants.
  */
 function mergedVariants({ parameters = {}, variants: sent }: JobRequest): Omit<RequestedVariant, 'steps'>[] {
-  if (sent === undefined) return [{ parameters, at: sentFieldAt }];
+  if (sent === undefined) return [{ parameters, findField: sentFieldAt }];
   const { variants } = validateVariants({ variants: sent });
   return variants.map(({ name, parameters: own = {} }, index) => {
     const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
-    const at = (key: string) => {
+    const findField = (key: string) => {
       const [field, parameter = ''] = key.split(/[.[]/);
       const isOwn = field === 'parameters' && !inherited.includes(parameter);
       return sentFieldAt(isOwn ? `variants[${index}].${key}` : key);
     };
-    return { name: name ?? String(index), parameters: { ...parameters, ...own }, at };
+    return { name: name ?? String(index), parameters: { ...parameters, ...own }, findField };
   });
 }

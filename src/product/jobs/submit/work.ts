@@ -68,7 +68,7 @@ export function checkWork(body: JobRequest, models: ModelsFile, preset?: PresetC
 function checkSentWork(body: JobRequest, models: ModelsFile, preset?: PresetContent): CheckedWork {
   const { steps, subjects } = body;
   if (steps !== undefined) {
-    const only = { parameters: {}, at: sentFieldAt, steps: sentSteps(steps) };
+    const only = { parameters: {}, findField: sentFieldAt, steps: sentSteps(steps) };
     return checkVariants([only], subjects ?? [], models);
   }
   if (preset !== undefined) {
@@ -117,7 +117,7 @@ function checkVariants(
     takes: inputKindOf(segments),
     variants: lists.map(({ variant }) => variant),
     subjects: first?.subjects ?? [],
-    named: distinctValues(lists.flatMap(({ named }) => named)),
+    named: distinctValues(lists.flatMap(({ namedAssets }) => namedAssets)),
     schemas: lists.flatMap(({ schemas }) => schemas),
     warnings: distinctValues(lists.flatMap(({ warnings }) => warnings)),
     produces: segments.at(-1)?.produces ?? 'image',

@@ -21,14 +21,17 @@ import {
 /** Makes the function that runs a model over an item. It makes one attempt per claim of the item. */
 export function createModelWork(
   { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
-  { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalItemSeconds },
+  {
+    providers,
+    typicalItemSeconds,
+  }: { providers: Pick<Providers, 'run'>; typicalItemSeconds: TypicalItemSeconds },
 ) {
   async function readReferences({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
     if (!sendsSubjectPictures(segment)) return [];
     return Promise.all(references.map(async (id) => (await assets.reader.read(job.accountId, id)).bytes));
   }
 
-  return async (call: ItemCall, segment: ModelSegment, input: ReadInput): Promise<SegmentResult> => {
+  return async (call: ItemCall, segment: ModelSegment, readInput: ReadInput): Promise<SegmentResult> => {
     const { item, job, definition, signal } = call;
     const { op, model, prompt, parameters, schema } = segment;
     const startedMs = performance.now();
@@ -42,7 +45,7 @@ export function createModelWork(
           schema,
         }),
         pictures: async () => {
-          const own = await input();
+          const own = await readInput();
           return [...(own === null ? [] : [own]), ...(await readReferences(call, segment))];
         },
         itemIndex: item.index,
@@ -66,7 +69,7 @@ export function createModelWork(
       throw new ItemFailureError({ code, message, mayPass: !retry.isLast, ...retry });
     }
     // The paid answer must not be lost because its duration, which is only a statistic, cannot be stored.
-    await typicalSeconds.record(op, model, performance.now() - startedMs).catch(() => undefined);
+    await typicalItemSeconds.record(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
 }
@@ -113,7 +116,7 @@ export class TypicalItemSeconds {
    * The median duration in whole seconds, rounded up; undefined while too few items were measured. A value that is
    * older than a minute is still returned, and refreshed in the background.
    */
-  of = (op: string, model: string): number | undefined => {
+  secondsOf = (op: string, model: string): number | undefined => {
     if (performance.now() - this.#refreshedMs > MEDIAN_REFRESH_INTERVAL_MS)
       void this.#refresh().catch(() => undefined);
     return this.#medians.get(`${op}/${model}`);

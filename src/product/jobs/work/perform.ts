@@ -50,7 +50,7 @@ export interface ItemCall extends WorkSignals {
 /** The functions that work on one item, by kind of work. */
 export interface SegmentWorkers {
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<SegmentResult>;
-  runModel: (call: ItemCall, segment: ModelSegment, input: ReadInput) => Promise<SegmentResult>;
+  runModel: (call: ItemCall, segment: ModelSegment, readInput: ReadInput) => Promise<SegmentResult>;
   runPage: (call: ItemCall) => Promise<SegmentResult>;
 }
 
@@ -118,9 +118,9 @@ export class ItemPerformer {
     return (await this.#context.assets.reader.read(item.accountId, item.assetId)).bytes;
   }
 
-  async #runSegment(call: ItemCall, segment: PlanSegment, input: ReadInput): Promise<SegmentResult> {
-    if (segment.runs === 'model') return this.#workers.runModel(call, segment, input);
-    const bytes = await input();
+  async #runSegment(call: ItemCall, segment: PlanSegment, readInput: ReadInput): Promise<SegmentResult> {
+    if (segment.runs === 'model') return this.#workers.runModel(call, segment, readInput);
+    const bytes = await readInput();
     if (bytes === null) throw new Error('A pass has an image to work on.');
     return this.#workers.runPass(call, segment, bytes);
   }
@@ -196,7 +196,7 @@ export class ItemPerformer {
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
     let progress = item.progress ?? NO_PROGRESS;
-    let input: ReadInput = () => this.#readInput(call, progress);
+    let readInput: ReadInput = () => this.#readInput(call, progress);
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       waitSignal.throwIfAborted();
@@ -204,7 +204,7 @@ export class ItemPerformer {
       if (!isFirst && (await this.#context.jobs.get(job._id))?.status === 'CANCELLING')
         throw new ItemStoppedError();
       try {
-        const result = await this.#runSegment(call, segment, input);
+        const result = await this.#runSegment(call, segment, readInput);
         const after = {
           segment: segment.index + 1,
           objectKey: null,
@@ -215,7 +215,7 @@ export class ItemPerformer {
         if (segment.index === variant.segments.length - 1)
           return await this.#storeResult(call, result, after, segment);
         progress = await this.#keepIntermediate(call, result, progress, after, segment);
-        input = async () => (result.kind === 'image' ? result.bytes : null);
+        readInput = async () => (result.kind === 'image' ? result.bytes : null);
       } catch (error) {
         throw wasNotTried(error) ? error : this.#failureAtSegment(error, segment, progress, job);
       }
@@ -295,6 +295,6 @@ function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
  * can make the result again.
  */
 function storageStepRunner(segment: PlanSegment | undefined, signal: AbortSignal) {
-  return <T>(step: () => Promise<T>) =>
-    segment?.runs === 'model' ? retryThroughOutages(step, signal) : step();
+  return <T>(store: () => Promise<T>) =>
+    segment?.runs === 'model' ? retryThroughOutages(store, signal) : store();
 }

@@ -58,15 +58,18 @@ export async function renderModelPicture(
     ...(region === undefined ? [] : [{ op: 'crop', parameters: region }]),
     { op: 'resize', parameters: scaled },
   ];
-  const drawn = async (last: object) => {
+  const drawWith = async (last: object) => {
     const body = imageRequestBody(image, { steps: [...steps, last] });
     const call = { method: 'POST', path: '/images/transform', body, accept: 'image/*' };
     const picture = new Picture(await service.bytes(call));
     return { picture, data: Buffer.from(await picture.bytes()) };
   };
-  let shown = await drawn({ op: 'convert', parameters: { format: 'webp', quality: MODEL_PICTURE_QUALITY } });
+  let shown = await drawWith({
+    op: 'convert',
+    parameters: { format: 'webp', quality: MODEL_PICTURE_QUALITY },
+  });
   if (shown.data.length > MAX_MODEL_PICTURE_BYTES)
-    shown = await drawn({
+    shown = await drawWith({
       op: 'compress',
       parameters: { format: 'webp', maxBytes: MAX_MODEL_PICTURE_BYTES },
     });

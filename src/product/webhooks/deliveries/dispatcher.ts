@@ -32,7 +32,7 @@ const FAULT_PAUSE_MS = 5_000;
 
 interface DispatcherOptions {
   coordination: Coordination;
-  worker: RunEndpointWorker;
+  runEndpointWorker: RunEndpointWorker;
   /** The prefix of the holder names of this process. After its death, others find its endpoints by this prefix. */
   holderPrefix: string;
   slots: AttemptSlots;
@@ -150,7 +150,7 @@ export class WebhookDispatcher {
 
   async #runWorker(claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
     const afterMs = await this.#options
-      .worker(...parseScheduleMember(claim.member), {
+      .runEndpointWorker(...parseScheduleMember(claim.member), {
         mayContinue: async () => slot.mayContinue() && (await this.#renewAndCheckClaim(claim)),
         recordAttempt: slot.recordAttempt,
       })

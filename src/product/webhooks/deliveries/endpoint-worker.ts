@@ -140,11 +140,11 @@ export class WebhookMetrics {
 
   constructor(endpoints: EndpointsStore, deliveries: DeliveriesStore, now: () => Date) {
     for (const result of Object.values(ATTEMPT_RESULT_LABELS)) this.#attempts.inc({ result }, 0);
-    const due = () => deliveries.countDue(now());
+    const countDue = () => deliveries.countDue(now());
     const dueHelp = 'Deliveries that are due and wait for their turn.';
-    declareGauge('darkroom_webhook_deliveries_due', dueHelp, due, 'max');
-    const disabled = () => endpoints.countDisabled();
-    declareGauge('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled, 'max');
+    declareGauge('darkroom_webhook_deliveries_due', dueHelp, countDue, 'max');
+    const countDisabled = () => endpoints.countDisabled();
+    declareGauge('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', countDisabled, 'max');
   }
 
   /** Runs an attempt, and counts it as in flight until it ends. */

@@ -79,9 +79,9 @@ export class AttemptSlots {
           this.#options.now() - beganMs >= MAX_WORKER_TURN_MS;
         return !hasFailed && !isOver && this.#mayRun(member);
       },
-      recordAttempt: (failed, durationMs) => {
-        hasFailed = failed;
-        if (failed || durationMs > MIN_SLOW_ATTEMPT_MS) this.#slowMembers.set(member, true);
+      recordAttempt: (attemptFailed, durationMs) => {
+        hasFailed = attemptFailed;
+        if (attemptFailed || durationMs > MIN_SLOW_ATTEMPT_MS) this.#slowMembers.set(member, true);
         else this.#slowMembers.delete(member);
       },
       release: () => {

@@ -138,31 +138,35 @@ export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
       callOperator('GET /findings', { query: { fresh: isFresh.current }, signal, timeoutMs: 100_000 }),
     [],
   );
-  const again = () => {
+  const examineAgain = () => {
     isFresh.current = true;
     reload();
   };
-  const of = (state: OperatorFinding['state']) =>
+  const findingsWithState = (state: OperatorFinding['state']) =>
     data?.findings.filter((finding) => finding.state === state) ?? [];
-  const [problems, warnings, well] = [of('problem'), of('warning'), of('ok')];
-  const wrong = [...problems, ...warnings];
+  const [problems, warnings, passed] = [
+    findingsWithState('problem'),
+    findingsWithState('warning'),
+    findingsWithState('ok'),
+  ];
+  const failed = [...problems, ...warnings];
   return html`<${Section}
     title="Doctor"
     actions=${html`${data && html`<span class="quiet">Examined <${Time} at=${data.at} /></span>`}
-      <${Button} isBusy=${isLoading} onClick=${again}>Examine again<//>`}
+      <${Button} isBusy=${isLoading} onClick=${examineAgain}>Examine again<//>`}
   >
-    <${ErrorBox} error=${error} onRetry=${again} />
+    <${ErrorBox} error=${error} onRetry=${examineAgain} />
     ${isLoading && data === undefined && html`<${Progress} label="The doctor examines this host" />`}
     ${
       data !== undefined &&
       html`<ul class="findings">
-        ${wrong.map((finding) => html`<${FindingRow} key=${finding.message} finding=${finding} settings=${settings} />`)}
-        ${wrong.length === 0 && html`<li><${Status} status="ok" /> <p>Nothing is wrong with this host, its settings and its services.</p></li>`}
+        ${failed.map((finding) => html`<${FindingRow} key=${finding.message} finding=${finding} settings=${settings} />`)}
+        ${failed.length === 0 && html`<li><${Status} status="ok" /> <p>Nothing is wrong with this host, its settings and its services.</p></li>`}
       </ul>
       <details>
-        <summary>${well.length} examinations found nothing wrong</summary>
+        <summary>${passed.length} examinations found nothing wrong</summary>
         <ul class="findings">
-          ${well.map((finding) => html`<${FindingRow} key=${finding.message} finding=${finding} settings=${settings} />`)}
+          ${passed.map((finding) => html`<${FindingRow} key=${finding.message} finding=${finding} settings=${settings} />`)}
         </ul>
       </details>`
     }

@@ -23,35 +23,49 @@ export function Plots({ history }: { history: OperatorHistory }) {
   const times = history.at.map((ms) => ms / 1_000);
   const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
   const lines = marks.map(({ at }) => ({ at, text: '' }));
-  const of = (name: string, label: string): Series => ({ label, values: history.series[name] ?? [] });
-  const group = (prefix: string) => largestSeries(history, prefix);
+  const seriesOf = (name: string, label: string): Series => ({ label, values: history.series[name] ?? [] });
+  const largestSeriesWithPrefix = (prefix: string) => largestSeries(history, prefix);
   const plots = [
-    { label: 'Answers per second', series: [of('rate', 'answers')], textOf: rateText, marks },
-    { label: 'Latency', series: [of('p99', 'p99'), of('p50', 'p50')], textOf: msText },
+    { label: 'Answers per second', series: [seriesOf('rate', 'answers')], textOf: rateText, marks },
+    { label: 'Latency', series: [seriesOf('p99', 'p99'), seriesOf('p50', 'p50')], textOf: msText },
     {
       label: 'Where the mean answer spent its time',
-      series: RESPONSE_TIME_PARTS.map(([name, label]) => of(name, label)).filter(
+      series: RESPONSE_TIME_PARTS.map(([name, label]) => seriesOf(name, label)).filter(
         ({ values }) => maxOf(values) > 0,
       ),
       textOf: msText,
       isStacked: true,
     },
-    { label: 'Refusals per second, by reason', series: group('refused/'), textOf: rateText },
+    {
+      label: 'Refusals per second, by reason',
+      series: largestSeriesWithPrefix('refused/'),
+      textOf: rateText,
+    },
     {
       label: 'Image threads, and what waits for them',
-      series: [of('queued', 'waiting'), of('busy', 'busy'), of('threads', 'threads')],
+      series: [seriesOf('queued', 'waiting'), seriesOf('busy', 'busy'), seriesOf('threads', 'threads')],
     },
     {
       label: 'Work in the background that is in hand',
-      series: [of('items', 'items of jobs'), of('webhooks', 'webhooks')].filter(
+      series: [seriesOf('items', 'items of jobs'), seriesOf('webhooks', 'webhooks')].filter(
         ({ values }) => maxOf(values) > 0,
       ),
     },
-    { label: 'Cores in use, by role', series: group('cpu/'), textOf: coresText, isStacked: true },
-    { label: 'Memory, by role', series: group('memory/'), textOf: bytesText, isStacked: true },
+    {
+      label: 'Cores in use, by role',
+      series: largestSeriesWithPrefix('cpu/'),
+      textOf: coresText,
+      isStacked: true,
+    },
+    {
+      label: 'Memory, by role',
+      series: largestSeriesWithPrefix('memory/'),
+      textOf: bytesText,
+      isStacked: true,
+    },
     {
       label: 'Delivered pictures per second, by where they came from',
-      series: group('delivered/'),
+      series: largestSeriesWithPrefix('delivered/'),
       textOf: rateText,
       isStacked: true,
     },
@@ -179,7 +193,7 @@ export function Roles({
   const roles = Object.keys(countByRole).filter((role) => (countByRole[role] ?? 0) > 0);
   const sum = (values: Readonly<Record<string, number>>) =>
     Object.values(values).reduce((total, one) => total + one, 0);
-  const row = (role: string, count: number, cpu: number, memory: number) => html`<tr key=${role}>
+  const rowView = (role: string, count: number, cpu: number, memory: number) => html`<tr key=${role}>
     <th scope="row">${role}</th>
     <td class="number">${count}</td>
     <td class="number"><${ShareBar} part=${cpu} of=${cores} text=${cpu.toFixed(2)} /></td>
@@ -191,8 +205,8 @@ export function Roles({
       <tr><th scope="col">Role</th><th scope="col" class="number">Processes</th><th scope="col" class="number">Cores</th><th scope="col" class="number">Memory</th></tr>
     </thead>
     <tbody>
-      ${roles.map((role) => row(role, countByRole[role] ?? 0, cpuByRole[role] ?? 0, memoryByRole[role] ?? 0))}
-      ${row(`all, of ${cores} cores and ${bytesText(memoryLimitBytes)}`, sum(countByRole), sum(cpuByRole), sum(memoryByRole))}
+      ${roles.map((role) => rowView(role, countByRole[role] ?? 0, cpuByRole[role] ?? 0, memoryByRole[role] ?? 0))}
+      ${rowView(`all, of ${cores} cores and ${bytesText(memoryLimitBytes)}`, sum(countByRole), sum(cpuByRole), sum(memoryByRole))}
     </tbody>
   </table></div>`;
 }

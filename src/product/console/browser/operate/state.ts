@@ -11,7 +11,7 @@ export function joinHistories(known: OperatorHistory | undefined, latest: Operat
   const isFresh = (_: unknown, index: number) => fresh[index] === true;
   const before = known?.at.length ?? 0;
   const names = new Set([...Object.keys(known?.series ?? {}), ...Object.keys(latest.series)]);
-  const column = (name: string): (number | null)[] => {
+  const joinedSeries = (name: string): (number | null)[] => {
     const old = known?.series[name] ?? Array.from({ length: before }, () => 0);
     const added = latest.series[name] ?? latest.at.map(() => 0);
     return [...old, ...added.filter(isFresh)].slice(-MAX_KEPT_SAMPLES);
@@ -21,13 +21,15 @@ export function joinHistories(known: OperatorHistory | undefined, latest: Operat
   );
   return {
     at: [...(known?.at ?? []), ...latest.at.filter(isFresh)].slice(-MAX_KEPT_SAMPLES),
-    series: Object.fromEntries([...names].map((name) => [name, column(name)])),
+    series: Object.fromEntries([...names].map((name) => [name, joinedSeries(name)])),
     marks: [...marks.values()].slice(-MAX_KEPT_MARKS),
   };
 }
 
 /** The latest instant up to which the samples and marks of every host are known, in epoch milliseconds. */
 export function knownUntilMs(hosts: readonly OperatorHost[]): number {
-  const lasts = hosts.map(({ history }) => Math.max(history.at.at(-1) ?? 0, history.marks.at(-1)?.at ?? 0));
-  return lasts.length === 0 ? 0 : Math.min(...lasts);
+  const lastInstants = hosts.map(({ history }) =>
+    Math.max(history.at.at(-1) ?? 0, history.marks.at(-1)?.at ?? 0),
+  );
+  return lastInstants.length === 0 ? 0 : Math.min(...lastInstants);
 }

@@ -210,11 +210,11 @@ const MAX_SLIDER_RANGE = 400;
 function TextControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, enum: choices, default: fallback } = parameter;
   const isText = type.includes('string');
-  const written = (given: unknown) =>
+  const textOfValue = (given: unknown) =>
     given === undefined ? '' : typeof given === 'object' ? JSON.stringify(given) : String(given);
-  const [typed, setTyped] = useState(written(value));
+  const [typed, setTyped] = useState(textOfValue(value));
   useEffect(() => {
-    if (JSON.stringify(parseTypedValue(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
+    if (JSON.stringify(parseTypedValue(typed, type)) !== JSON.stringify(value)) setTyped(textOfValue(value));
   }, [value]);
   const change = onText((text) => {
     setTyped(text);

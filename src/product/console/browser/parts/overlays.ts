@@ -111,7 +111,7 @@ shownAccountId.listen(() => {
 
 /** Draws the messages that `toast` shows. */
 export function Toasts() {
-  const undone = ({ id, undo }: Toast) => {
+  const undoAndRemove = ({ id, undo }: Toast) => {
     removeToast(id);
     void undo?.();
   };
@@ -119,7 +119,7 @@ export function Toasts() {
     ${shownToasts.use().map(
       (one) => html`<div key=${one.id} class=${`toast ${one.tone}`}>
         <span>${one.text}</span>
-        ${one.undo && html`<button type="button" class="button link" onClick=${() => undone(one)}>Undo</button>`}
+        ${one.undo && html`<button type="button" class="button link" onClick=${() => undoAndRemove(one)}>Undo</button>`}
         <button type="button" class="button icon" aria-label="Dismiss" onClick=${() => removeToast(one.id)}>✕</button>
       </div>`,
     )}

@@ -137,10 +137,10 @@ function alternativeView(instead: AlternativeCall, onInstead: ErrorBoxProps['onI
 /** One change to a refused call, as a sentence. */
 export function fixView({ param, rename, replace, add, remove }: Fix): View {
   const name = html`<code>${param}</code>`;
-  const value = (given: unknown) => html`<code>${JSON.stringify(given)}</code>`;
+  const valueView = (given: unknown) => html`<code>${JSON.stringify(given)}</code>`;
   if (rename !== undefined) return html`Write ${html`<code>${rename}</code>`} in the place of ${name}.`;
-  if (replace !== undefined) return html`Set ${name} to ${value(replace)}.`;
-  if (add !== undefined) return html`Add ${name} with ${value(add)}.`;
+  if (replace !== undefined) return html`Set ${name} to ${valueView(replace)}.`;
+  if (add !== undefined) return html`Add ${name} with ${valueView(add)}.`;
   return remove === undefined ? name : html`Remove ${name}.`;
 }
 

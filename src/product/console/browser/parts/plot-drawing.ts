@@ -48,14 +48,14 @@ export function drawPlot(
 ): LivePlot {
   let props: PlotProps = given;
   const { height, series, textOf = countText } = given;
-  const colour = (token: string) => getComputedStyle(box).getPropertyValue(token).trim();
-  const font = () => `12px ${getComputedStyle(box).fontFamily}`;
+  const cssColourOf = (token: string) => getComputedStyle(box).getPropertyValue(token).trim();
+  const cssFont = () => `12px ${getComputedStyle(box).fontFamily}`;
 
   const axis = {
-    stroke: () => colour('--quiet'),
-    grid: { stroke: () => colour(GRID_COLOUR), width: 1 },
-    ticks: { stroke: () => colour(GRID_COLOUR), width: 1, size: 4 },
-    font: font(),
+    stroke: () => cssColourOf('--quiet'),
+    grid: { stroke: () => cssColourOf(GRID_COLOUR), width: 1 },
+    ticks: { stroke: () => cssColourOf(GRID_COLOUR), width: 1, size: 4 },
+    font: cssFont(),
   };
   const plot = new uPlot(
     {
@@ -78,8 +78,10 @@ export function drawPlot(
           const token = SERIES_COLOURS[index % SERIES_COLOURS.length] ?? '--accent';
           return {
             label,
-            stroke: () => colour(token),
-            ...(given.isStacked && { fill: () => `color-mix(in srgb, ${colour(token)} 25%, transparent)` }),
+            stroke: () => cssColourOf(token),
+            ...(given.isStacked && {
+              fill: () => `color-mix(in srgb, ${cssColourOf(token)} 25%, transparent)`,
+            }),
             width: 1.5,
             points: { show: false },
             spanGaps: false,
@@ -88,7 +90,7 @@ export function drawPlot(
       ],
       hooks: {
         setCursor: [({ cursor: { idx } }) => onMoment(idx ?? null)],
-        draw: [(self) => drawMarks(self, props, colour)],
+        draw: [(self) => drawMarks(self, props, cssColourOf)],
       },
     },
     plotDataOf(given),

@@ -62,7 +62,7 @@ export function Table<Row>(props: TableProps<Row>) {
 function VirtualRows<Row>(props: TableProps<Row>) {
   const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total = rows.length } = props;
   const box = useRef<HTMLDivElement>(null);
-  const { first, last, look } = useRowsInView(box, props);
+  const { first, last, updateRowsInView } = useRowsInView(box, props);
   const [active, setActive] = useState(0);
   const choose = (row: Row) => {
     const next = new Set(selected);
@@ -82,7 +82,7 @@ function VirtualRows<Row>(props: TableProps<Row>) {
     else return;
     event.preventDefault();
   };
-  const gap = (count: number) =>
+  const gapView = (count: number) =>
     count > 0 &&
     html`<tr class="gap" aria-hidden="true" style=${{ height: `${count * ROW_HEIGHT_PX}px` }}></tr>`;
   return html`
@@ -92,13 +92,13 @@ function VirtualRows<Row>(props: TableProps<Row>) {
       tabindex="0"
       role="group"
       aria-label=${`${label}, ${total} rows`}
-      onScroll=${look}
+      onScroll=${updateRowsInView}
       onKeyDown=${onKeyDown}
     >
       <table class="rows" aria-label=${label} aria-rowcount=${total + 1}>
         <${TableHead} ...${props} />
         <tbody>
-          ${gap(first)}
+          ${gapView(first)}
           ${rows.slice(first, last).map((row, index) => {
             const at = first + index;
             return html`<${TableRow}
@@ -115,7 +115,7 @@ function VirtualRows<Row>(props: TableProps<Row>) {
               onActive=${() => setActive(at)}
             />`;
           })}
-          ${gap(rows.length - last)}
+          ${gapView(rows.length - last)}
         </tbody>
       </table>
     </div>
@@ -197,18 +197,18 @@ function useRowsInView<Row>(
   { rows, hasMore, isLoading, more }: TableProps<Row>,
 ) {
   const [view, setView] = useState({ first: 0, last: INITIALLY_DRAWN_ROWS });
-  const look = () => {
+  const updateRowsInView = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
     const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT_PX) - OVERSCAN_ROWS);
     const last = Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT_PX) + OVERSCAN_ROWS;
     setView((known) => (known.first === first && known.last === last ? known : { first, last }));
   };
-  useEffect(look, [rows.length]);
+  useEffect(updateRowsInView, [rows.length]);
   useEffect(() => {
     if (hasMore && !isLoading && view.last + OVERSCAN_ROWS > rows.length) more?.();
   }, [view.last, rows.length, hasMore, isLoading]);
   const first = Math.min(view.first, Math.max(0, rows.length - 1));
-  return { first, last: Math.min(rows.length, view.last), look };
+  return { first, last: Math.min(rows.length, view.last), updateRowsInView };
 }
 
 /** The index of the row that a key moves to; undefined for any other key. */

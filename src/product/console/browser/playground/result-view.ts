@@ -65,18 +65,18 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
   const change =
     growth !== undefined &&
     html`<span class=${`change ${growth > 0 ? 'bad' : 'good'}`}>${growth > 0 ? '+' : '−'}${Math.abs(growth * 100).toFixed(1)} %</span>`;
-  const bytes = () => html`<span class="figure">${bytesText(blob.size)}</span> ${change}`;
-  const size = `${width} × ${height} px`;
+  const sizeView = () => html`<span class="figure">${bytesText(blob.size)}</span> ${change}`;
+  const dimensionsText = `${width} × ${height} px`;
   return html`
     <${PictureComparison}
       before=${before !== undefined && before.width > 0 ? before : undefined}
       after=${picture}
-      facts=${html`${bytes()}, ${size}`}
+      facts=${html`${sizeView()}, ${dimensionsText}`}
     />
     <${LabelledValues}
       of=${[
-        ['Bytes', bytes()],
-        ['Size', size],
+        ['Bytes', sizeView()],
+        ['Size', dimensionsText],
         ['Format', format],
         ...ofRun,
         ...Object.entries(achieved).map(
@@ -230,20 +230,20 @@ interface PointInPicture {
 function PicturePane({ label, url, under, share = 0, zoom }: PaneProps) {
   const [at, setAt] = useState<PointInPicture | null>(null);
   const image = useRef<HTMLImageElement>(null);
-  const look = (event: PointerEvent) => {
+  const moveLoupe = (event: PointerEvent) => {
     if (event.buttons !== 1 || image.current === null) return setAt(null);
     const { left, top, width, height } = image.current.getBoundingClientRect();
     setAt({ x: event.clientX - left, y: event.clientY - top, width, height });
   };
-  const leave = () => setAt(null);
+  const hideLoupe = () => setAt(null);
   return html`<div class="pane" tabindex=${zoom > 1 ? 0 : undefined} role="group" aria-label=${label}>
     <div
       class="pane-content"
       style=${{ width: `${zoom * 100}%`, height: `${zoom * 100}%` }}
-      onPointerDown=${look}
-      onPointerMove=${look}
-      onPointerUp=${leave}
-      onPointerLeave=${leave}
+      onPointerDown=${moveLoupe}
+      onPointerMove=${moveLoupe}
+      onPointerUp=${hideLoupe}
+      onPointerLeave=${hideLoupe}
     >
       ${under !== undefined && html`<img src=${under} alt="Before" draggable=${false} />`}
       <img

@@ -71,7 +71,7 @@ function RunEnvironments({ runs }: { runs: readonly LetteredRun[] }) {
   }));
   const differing = rows.filter(({ values }) => new Set(values).size > 1);
   const same = rows.filter(({ values }) => new Set(values).size === 1);
-  const table = (of: typeof rows, columns: readonly string[]) => html`<${ScrollBox}><table>
+  const tableView = (of: typeof rows, columns: readonly string[]) => html`<${ScrollBox}><table>
     <thead><tr><th scope="col">Name</th>${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
     <tbody>
       ${of.map(
@@ -86,7 +86,7 @@ function RunEnvironments({ runs }: { runs: readonly LetteredRun[] }) {
     ${runs.length > 1 && differing.length === 0 && html`<p>Machine, versions and settings are the same.</p>`}
     ${
       differing.length > 0 &&
-      table(
+      tableView(
         differing,
         runs.map(({ letter }) => letter),
       )
@@ -95,7 +95,7 @@ function RunEnvironments({ runs }: { runs: readonly LetteredRun[] }) {
       same.length > 0 &&
       html`<details open=${runs.length === 1}>
         <summary>${runs.length > 1 ? `${same.length} are the same` : 'As they were'}</summary>
-        ${table(same, [runs.length > 1 ? 'All' : 'Value'])}
+        ${tableView(same, [runs.length > 1 ? 'All' : 'Value'])}
       </details>`
     }
   <//>`;

@@ -36,7 +36,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
     PLOT_MARGIN.left + (ninesOf(share) / MAX_NINES) * (WIDTH - PLOT_MARGIN.left - PLOT_MARGIN.right);
   const y = (ms: number) =>
     HEIGHT - PLOT_MARGIN.bottom - (ms / top) * (HEIGHT - PLOT_MARGIN.top - PLOT_MARGIN.bottom);
-  const path = (points: Curve['points']) =>
+  const pathOf = (points: Curve['points']) =>
     points
       .map(([share, ms], index) => `${index === 0 ? 'M' : 'L'}${x(share).toFixed(1)} ${y(ms).toFixed(1)}`)
       .join('');
@@ -59,7 +59,7 @@ export function Curves({ curves }: { curves: readonly Curve[] }) {
         ([share, text]) =>
           html`<text key=${text} x=${x(share)} y=${HEIGHT - 8} text-anchor=${share === 0 ? 'start' : 'middle'}>${text}</text>`,
       )}
-      ${shown.map(({ label, points }, index) => html`<path key=${label} class=${`series-${index % 6}`} d=${path(points)} />`)}
+      ${shown.map(({ label, points }, index) => html`<path key=${label} class=${`series-${index % 6}`} d=${pathOf(points)} />`)}
     </svg>
   </figure>`;
 }

@@ -64,16 +64,17 @@ function casesOfStages(stages: readonly ReportPart[]): CaseFigures[] {
       const one = partOf(given);
       const latency = partOf(one.latencyMs);
       const share = numberOf(one.errorShare);
-      const figure = (value: number | null): Figure => (limit === null ? value : 'the loader was the limit');
+      const figureUnlessLoaderLimited = (value: number | null): Figure =>
+        limit === null ? value : 'the loader was the limit';
       return {
         name: `${textOf(stage.name) ?? ''} · ${name}`,
         measures: {
-          'right/s': figure(numberOf(one.perSecond)),
-          'p50 ms': figure(numberOf(latency.p50)),
-          'p90 ms': figure(numberOf(latency.p90)),
-          'p95 ms': figure(numberOf(latency.p95)),
-          'p99 ms': figure(numberOf(latency.p99)),
-          'p99.9 ms': figure(numberOf(latency.p999)),
+          'right/s': figureUnlessLoaderLimited(numberOf(one.perSecond)),
+          'p50 ms': figureUnlessLoaderLimited(numberOf(latency.p50)),
+          'p90 ms': figureUnlessLoaderLimited(numberOf(latency.p90)),
+          'p95 ms': figureUnlessLoaderLimited(numberOf(latency.p95)),
+          'p99 ms': figureUnlessLoaderLimited(numberOf(latency.p99)),
+          'p99.9 ms': figureUnlessLoaderLimited(numberOf(latency.p999)),
           'CPU ms a right answer': cpuMs === null || right === 0 ? null : cpuMs / right,
           'errors %': share === null ? null : share * 100,
         },
@@ -100,25 +101,25 @@ function caseOfCapacity(result: ReportPart): CaseFigures {
 
 function casesOfTrial(trial: ReportPart): CaseFigures[] {
   const candidate = settingsText(partOf(trial.candidate));
-  const ratio = (of: unknown) => numberOf(partOf(of).ratio);
+  const ratioOf = (of: unknown) => numberOf(partOf(of).ratio);
   return [
     {
       name: candidate,
       measures: {
-        goodness: ratio(trial.goodness),
-        'CPU ratio': ratio(trial.cpu),
+        goodness: ratioOf(trial.goodness),
+        'CPU ratio': ratioOf(trial.cpu),
         rounds: numberOf(trial.rounds),
       },
     },
     ...listOf(trial.figures).map((one): CaseFigures => {
-      const second = (pair: unknown) => (Array.isArray(pair) ? numberOf(pair[1]) : null);
+      const secondNumberOf = (pair: unknown) => (Array.isArray(pair) ? numberOf(pair[1]) : null);
       return {
         name: `${candidate} · ${textOf(one.stage) ?? ''} · ${textOf(one.case) ?? ''}`,
         measures: {
-          'right/s': second(one.perSecond),
-          'p50 ms': second(one.p50),
-          'p99 ms': second(one.p99),
-          'CPU ms a right answer': second(one.cpuMsPerCall),
+          'right/s': secondNumberOf(one.perSecond),
+          'p50 ms': secondNumberOf(one.p50),
+          'p99 ms': secondNumberOf(one.p99),
+          'CPU ms a right answer': secondNumberOf(one.cpuMsPerCall),
         },
       };
     }),

@@ -85,7 +85,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
     const definition = definitions.get(op ?? '');
     return definition !== undefined && canBeStep(definition) && model === undefined && prompt === undefined;
   });
-  const sentSteps = () => (hasForm ? steps : (JSON.parse(text) as PresetStep[]));
+  const stepsToSend = () => (hasForm ? steps : (JSON.parse(text) as PresetStep[]));
   const set = (next: readonly PresetStep[]) => {
     setSteps(next);
     setText(JSON.stringify(next, null, 2));
@@ -93,7 +93,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   const save = () =>
     act(async () => {
       const { version } = await api.presets.update(preset.slug, {
-        steps: sentSteps() as BodyOf<'PUT /presets/{slug}'>['steps'] & object,
+        steps: stepsToSend() as BodyOf<'PUT /presets/{slug}'>['steps'] & object,
       });
       toast(`Version ${version} is saved.`);
       onSaved();
@@ -106,8 +106,8 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   >
     <${ErrorBox}
       error=${error ?? notRead}
-      onFix=${(fix: readonly Fix[]) => set(applyFix({ steps: sentSteps() }, fix).steps)}
-      onInstead=${(instead: AlternativeCall) => set(replaceSteps(sentSteps(), instead, definitions))}
+      onFix=${(fix: readonly Fix[]) => set(applyFix({ steps: stepsToSend() }, fix).steps)}
+      onInstead=${(instead: AlternativeCall) => set(replaceSteps(stepsToSend(), instead, definitions))}
     />
     ${ops === undefined && notRead === undefined && html`<${Placeholder} />`}
     ${

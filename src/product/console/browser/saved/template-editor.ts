@@ -152,7 +152,7 @@ function EditorText({ draft, error, onChange }: DraftProps) {
 }
 
 function TemplateFactsForm({ draft: { name, description, width, height }, error, onChange }: DraftProps) {
-  const number = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
+  const numberOf = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
   return html`<div class="form">
     <${Field} label="Name" error=${errorMessageAt(error, 'name')}>
       <input value=${name} maxlength="200" onInput=${onText((name) => onChange({ name }))} />
@@ -161,10 +161,10 @@ function TemplateFactsForm({ draft: { name, description, width, height }, error,
       <input value=${description} onInput=${onText((description) => onChange({ description }))} />
     <//>
     <${Field} label="Width" hint="Pixels" error=${errorMessageAt(error, 'width')}>
-      <input type="number" min="1" max="4096" value=${width} onInput=${(event: Event) => onChange({ width: number(event) })} />
+      <input type="number" min="1" max="4096" value=${width} onInput=${(event: Event) => onChange({ width: numberOf(event) })} />
     <//>
     <${Field} label="Height" hint="Pixels" error=${errorMessageAt(error, 'height')}>
-      <input type="number" min="1" max="4096" value=${height} onInput=${(event: Event) => onChange({ height: number(event) })} />
+      <input type="number" min="1" max="4096" value=${height} onInput=${(event: Event) => onChange({ height: numberOf(event) })} />
     <//>
   </div>`;
 }

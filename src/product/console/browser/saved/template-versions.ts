@@ -90,19 +90,20 @@ function diffSignOf(kind: DiffLine['kind']): string {
 
 /** The lines of both texts in one sequence, found by their longest common subsequence. */
 function diffLines(before: readonly string[], after: readonly string[]): DiffLine[] {
-  const gone = (text: string): DiffLine => ({ kind: 'gone', text });
-  const added = (text: string): DiffLine => ({ kind: 'new', text });
-  if (before.length * after.length > MAX_LINE_PAIRS) return [...before.map(gone), ...after.map(added)];
+  const removedLine = (text: string): DiffLine => ({ kind: 'gone', text });
+  const addedLine = (text: string): DiffLine => ({ kind: 'new', text });
+  if (before.length * after.length > MAX_LINE_PAIRS)
+    return [...before.map(removedLine), ...after.map(addedLine)];
   const width = after.length + 1;
   /** For each pair of lines, the length of the longest common subsequence of the rest of both texts. */
   const common = new Uint32Array((before.length + 1) * width);
-  const at = (one: number, other: number) => common[one * width + other] ?? 0;
+  const commonLengthAt = (one: number, other: number) => common[one * width + other] ?? 0;
   for (let one = before.length - 1; one >= 0; one -= 1)
     for (let other = after.length - 1; other >= 0; other -= 1)
       common[one * width + other] =
         before[one] === after[other]
-          ? at(one + 1, other + 1) + 1
-          : Math.max(at(one + 1, other), at(one, other + 1));
+          ? commonLengthAt(one + 1, other + 1) + 1
+          : Math.max(commonLengthAt(one + 1, other), commonLengthAt(one, other + 1));
   const lines: DiffLine[] = [];
   let [one, other] = [0, 0];
   while (one < before.length || other < after.length) {
@@ -111,11 +112,14 @@ function diffLines(before: readonly string[], after: readonly string[]): DiffLin
       lines.push({ kind: 'same', text: old });
       one += 1;
       other += 1;
-    } else if (old !== undefined && (fresh === undefined || at(one + 1, other) >= at(one, other + 1))) {
-      lines.push(gone(old));
+    } else if (
+      old !== undefined &&
+      (fresh === undefined || commonLengthAt(one + 1, other) >= commonLengthAt(one, other + 1))
+    ) {
+      lines.push(removedLine(old));
       one += 1;
     } else {
-      lines.push(added(fresh ?? ''));
+      lines.push(addedLine(fresh ?? ''));
       other += 1;
     }
   }

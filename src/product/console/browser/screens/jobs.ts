@@ -65,14 +65,14 @@ function JobList() {
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
   /** The jobs to act on: the selected ones, or if none is selected, all jobs that match the filters. */
-  const meant = () => {
+  const jobsToActOn = () => {
     if (chosen.size === 0)
       return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };
     const rows = list.rows.filter(({ id }) => chosen.has(id));
     return { count: rows.length, rows, what: 'that are chosen' };
   };
   const actOnAll = async (act: keyof typeof JOB_ACTIONS) => {
-    const { count, rows, what } = meant();
+    const { count, rows, what } = jobsToActOn();
     const { title, applies, does, says } = JOB_ACTIONS[act];
     const jobs = `${count === undefined ? 'the' : countText(count)} ${count === 1 ? 'job' : 'jobs'}`;
     const isAgreed = await askToConfirm({

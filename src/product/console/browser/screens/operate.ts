@@ -77,8 +77,8 @@ function isServiceIdle({ verdict, hosts }: OperatorState): boolean {
   return (
     verdict.tone === 'good' &&
     processes.every(({ state, pools = {} }) => {
-      const works = Object.values(pools).some(({ busy, queued }) => busy + queued > 0);
-      return state === 'serving' && !works;
+      const hasWork = Object.values(pools).some(({ busy, queued }) => busy + queued > 0);
+      return state === 'serving' && !hasWork;
     })
   );
 }

@@ -74,11 +74,11 @@ export default function PlaygroundScreen() {
     const timer = setTimeout(start, RUN_DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [written, source, isLive, isReady, isCheap]);
-  const applying = () => import('../playground/applying.ts');
+  const loadApplying = () => import('../playground/applying.ts');
   const fix = async (changes: readonly Fix[]) =>
-    undo.change((await applying()).applyFixToWork(current, changes, definition, offer));
+    undo.change((await loadApplying()).applyFixToWork(current, changes, definition, offer));
   const takeInstead = async (instead: AlternativeCall) =>
-    undo.change((await applying()).applyAlternative(current, instead, offer));
+    undo.change((await loadApplying()).applyAlternative(current, instead, offer));
   useKey('r', 'Run', () => isReady && start());
   useKey('u', 'Undo the last change', undo.undo);
 

@@ -98,10 +98,10 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
       toast(`${name} is deleted.`);
       navigate(PARENT_SCREEN.path);
     });
-  const asSteps = addressOf('/console/playground', { steps: JSON.stringify(steps) });
+  const stepsHref = addressOf('/console/playground', { steps: JSON.stringify(steps) });
   const actions = html`
     <a class="button" href=${addressOf('/console/playground', { preset: slug })}>Try it</a>
-    <a class="button" href=${asSteps}>Take its steps further</a>
+    <a class="button" href=${stepsHref}>Take its steps further</a>
     ${
       !builtIn &&
       html`

@@ -62,19 +62,19 @@ function RunList({ isCompared }: { isCompared: boolean }) {
       return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${RUNS_PATH}>All runs</a>`} />`;
     return html`<${RunComparison} runs=${runs} />`;
   }
-  const tooMany = selected.size > MAX_COMPARED_RUNS;
+  const hasTooMany = selected.size > MAX_COMPARED_RUNS;
   const chosen = data?.runs
     .filter(({ name }) => selected.has(name))
     .toSorted((one, other) => (one.at < other.at ? -1 : 1));
   return html`<${Page}
     title="Runs"
     lead=${data && html`Reports of bench and tune in <code>${data.folder}</code>.`}
-    actions=${html`<${Button} kind="primary" isDisabled=${selected.size === 0 || tooMany} onClick=${() => navigate(compareAddress((chosen ?? []).map(({ name }) => name)))}>
+    actions=${html`<${Button} kind="primary" isDisabled=${selected.size === 0 || hasTooMany} onClick=${() => navigate(compareAddress((chosen ?? []).map(({ name }) => name)))}>
       ${selected.size > 1 ? `Lay ${selected.size} over each other` : 'Open'}
     <//>`}
   >
     <${Filters} fields=${RUN_FILTER_FIELDS} values=${filters} onChange=${change} />
-    ${tooMany && html`<p class="quiet">At most ${MAX_COMPARED_RUNS} can be laid over each other.</p>`}
+    ${hasTooMany && html`<p class="quiet">At most ${MAX_COMPARED_RUNS} can be laid over each other.</p>`}
     <${Table}
       label="Runs"
       columns=${RUN_COLUMNS}

@@ -48,8 +48,13 @@ function UsageOfWindow() {
   const account = useLoad((signal) => api.request('GET', '/account', { signal }), []);
   const { data, error, reload, isLoading } = useLoad(
     async (signal) => {
-      const by = (groupBy: 'day' | 'op' | 'key') => api.usage.read({ ...window, groupBy }, { signal });
-      const [byDay, byOp, byKey] = await Promise.all([by('day'), by('op'), by('key')]);
+      const readGroupedBy = (groupBy: 'day' | 'op' | 'key') =>
+        api.usage.read({ ...window, groupBy }, { signal });
+      const [byDay, byOp, byKey] = await Promise.all([
+        readGroupedBy('day'),
+        readGroupedBy('op'),
+        readGroupedBy('key'),
+      ]);
       return { byDay, byOp, byKey };
     },
     [window],
@@ -76,14 +81,14 @@ function usageWindowOf(days: string, from: string, to: string): { from: string; 
 }
 
 function Allowances({ account: { credits, processing, assets, plan } }: { account: Account }) {
-  const of = (used: number, limit: number) =>
+  const usedOfLimitText = (used: number, limit: number) =>
     `${countText(used)}${limit < 0 ? '' : ` of ${countText(limit)}`}`;
   return html`<div class="allowances">
     <${AllowanceBar} label="Runs of this month" used=${processing.used} limit=${processing.limit}>
-      ${of(processing.used, processing.limit)}
+      ${usedOfLimitText(processing.used, processing.limit)}
     <//>
     <${AllowanceBar} label="Stored assets" used=${assets.stored} limit=${assets.limit}>
-      ${of(assets.stored, assets.limit)}
+      ${usedOfLimitText(assets.stored, assets.limit)}
     <//>
     <${LabelledValues}
       of=${[
@@ -142,7 +147,7 @@ interface BucketsProps {
 }
 
 function BucketTable({ label, title, buckets, nameOf = (key) => key }: BucketsProps) {
-  const number = (name: 'sync' | 'items' | 'jobs' | 'credits', heading: string) => ({
+  const numberColumn = (name: 'sync' | 'items' | 'jobs' | 'credits', heading: string) => ({
     title: heading,
     isNumber: true,
     width: '7em',
@@ -154,10 +159,10 @@ function BucketTable({ label, title, buckets, nameOf = (key) => key }: BucketsPr
     label=${label}
     columns=${[
       { title, of: ({ key }: UsageGroup) => html`<span title=${key}>${nameOf(key)}</span>` },
-      number('sync', 'Calls'),
-      number('items', 'Items'),
-      number('jobs', 'Jobs'),
-      number('credits', 'Credits'),
+      numberColumn('sync', 'Calls'),
+      numberColumn('items', 'Items'),
+      numberColumn('jobs', 'Jobs'),
+      numberColumn('credits', 'Credits'),
     ]}
     rows=${[...buckets].sort((one, other) => runsOf(other) - runsOf(one))}
     keyOf=${({ key }: UsageGroup) => key}
@@ -170,15 +175,15 @@ function dailySeriesOf({ from, to, groups }: Usage) {
   const times: number[] = [];
   const first = Math.floor(Date.parse(from) / DAY_MS) * DAY_MS;
   for (let at = first; at < Date.parse(to); at += DAY_MS) times.push(at / 1_000);
-  const of = (name: 'sync' | 'items' | 'credits') =>
+  const dailyValuesOf = (name: 'sync' | 'items' | 'credits') =>
     times.map((at) => byDay.get(new Date(at * 1_000).toISOString().slice(0, 10))?.[name] ?? 0);
   return {
     times,
     runs: [
-      { label: 'Calls', values: of('sync') },
-      { label: 'Items of jobs', values: of('items') },
+      { label: 'Calls', values: dailyValuesOf('sync') },
+      { label: 'Items of jobs', values: dailyValuesOf('items') },
     ],
-    credits: [{ label: 'Credits', values: of('credits') }],
+    credits: [{ label: 'Credits', values: dailyValuesOf('credits') }],
   };
 }
 

@@ -87,18 +87,18 @@ function Swatch({ colour }: { colour: string }) {
 
 function AssetActions({ asset }: { asset: Asset }) {
   const { act, actIfConfirmed, isActing, error } = useAction();
-  const link = async () => {
+  const createLink = async () => {
     const options = { expiresInSeconds: LINK_LIFE_SECONDS };
     return (await api.assets.link(asset.id, options)).url;
   };
   const download = () =>
     act(async () => {
-      const { pathname, search } = new URL(await link());
+      const { pathname, search } = new URL(await createLink());
       location.assign(`${pathname}${search}&download=true`);
     });
   const copy = () =>
     act(async () => {
-      await copyText(await link());
+      await copyText(await createLink());
       toast('The link is copied. It shows the picture to whoever has it, for an hour.');
     });
   const remove = () => {

@@ -220,9 +220,9 @@ function itemColumnsOf(span: BarSpan): Column<JobItem>[] {
 /** A bar that shows when an item ran, relative to the duration of its job. */
 function itemBar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: BarSpan) {
   if (startedAt === undefined) return null;
-  const share = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));
-  const left = share(Date.parse(startedAt));
-  const right = completedAt === undefined ? 1 : share(Date.parse(completedAt));
+  const shareAt = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));
+  const left = shareAt(Date.parse(startedAt));
+  const right = completedAt === undefined ? 1 : shareAt(Date.parse(completedAt));
   const style = { left: `${100 * left}%`, width: `${Math.max(1, 100 * (right - left))}%` };
   return html`<span class="when" title=${`${startedAt} to ${completedAt ?? 'now'}`}>
     <span class=${status.toLowerCase()} style=${style}></span>

@@ -66,7 +66,7 @@ export function NewJob() {
   const isPriced = priced?.body === body;
   const error = pricing.error ?? submitting.error;
 
-  const price = () =>
+  const estimatePrice = () =>
     pricing.act(async () => {
       submitting.clear();
       setPriced({ body, estimate: await api.jobs.estimate(parseJobRequest(body)) });
@@ -123,7 +123,7 @@ export function NewJob() {
     <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => take(applyFix(parseJobRequest(body), fix))} />
     ${isPriced && html`<${Estimate} estimate=${priced.estimate} />`}
     <div class="form-foot">
-      <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${price}>Dry run<//>
+      <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${estimatePrice}>Dry run<//>
       <${Button} kind="primary" isDisabled=${!isPriced} isBusy=${submitting.isActing} onClick=${submit}>Submit<//>
       ${!isPriced && html`<span class="quiet">Submit after a dry run of exactly this.</span>`}
     </div>
@@ -142,7 +142,7 @@ interface JobFormProps {
 }
 
 function JobForm({ ops, definition, collections, draft, change, chooseOp, error }: JobFormProps) {
-  const typed = (name: 'prompt' | 'assetIds' | 'into') => onText((text) => change({ [name]: text }));
+  const onTextOf = (name: 'prompt' | 'assetIds' | 'into') => onText((text) => change({ [name]: text }));
   return html`
     <div class="form">
       <${Field} label="Op" hint=${definition.description} error=${errorMessageAt(error, 'op')}>
@@ -155,7 +155,7 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
       ${
         definition.requiresPrompt &&
         html`<${Field} label="Prompt" error=${errorMessageAt(error, 'prompt')}>
-          <textarea rows="3" value=${draft.prompt} onInput=${typed('prompt')}></textarea>
+          <textarea rows="3" value=${draft.prompt} onInput=${onTextOf('prompt')}></textarea>
         <//>`
       }
       ${
@@ -181,13 +181,13 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
               hint="One per line. The screen of assets copies them."
               error=${errorMessageAt(error, 'assetIds')}
             >
-              <textarea rows="3" spellcheck=${false} value=${draft.assetIds} onInput=${typed('assetIds')}></textarea>
+              <textarea rows="3" spellcheck=${false} value=${draft.assetIds} onInput=${onTextOf('assetIds')}></textarea>
             <//>`
           }
         `
       }
       <${Field} label="Collection of the results" hint="It is made if it does not exist." error=${errorMessageAt(error, 'collection')}>
-        <input value=${draft.into} onInput=${typed('into')} autocomplete="off" />
+        <input value=${draft.into} onInput=${onTextOf('into')} autocomplete="off" />
       <//>
     </div>
     ${
