@@ -136,8 +136,8 @@ function callOf(op: Op): MeantCall {
 
 /**
  * The op with this name, if a field accepts it.
- * @param sentenceOf makes the error message. `found` is an op of this name that the field does not accept, and `allowed`
- * are the names that it accepts.
+ * @param sentenceOf makes the error message. `found` is an op of this name that the field does not accept;
+ * `allowed` are the names that it accepts.
  * @throws ApiError invalid_param on the field.
  */
 export function requireOp<T extends Op>(
