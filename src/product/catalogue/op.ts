@@ -56,7 +56,7 @@ interface OpBase<N extends string> {
   parameters: TObject;
   /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
-  /** Finds a violation of a rule for several parameters together. It is called once each parameter is valid by itself. */
+  /** Finds a violation of a rule for several parameters together. It is called once each parameter is valid alone. */
   findInvalidParameter?: (given: GivenParameters) => ParameterViolation | undefined;
   produces: 'image' | 'json';
   requiresAssets: boolean;
