@@ -57,8 +57,8 @@ export interface ResourceKind {
 }
 
 /**
- * The store of the named documents of one kind. Each method takes the account first, and returns only its own
- * documents.
+ * The store of the named documents of one kind. Each method takes an account first, and returns only documents of this
+ * account.
  */
 export class NamedDocuments<T extends NamedDocument> {
   readonly #collection: DocumentCollection<T>;

@@ -113,8 +113,8 @@ function formatBothSides({ from, to }: Record<'from' | 'to', StoreAddresses>): s
 }
 
 /**
- * Checks the servers of a cluster as a start does, and that no service uses them. Embedded stores are locked by the
- * service that uses them.
+ * Checks the servers of a cluster as a start does, and that no service uses them. Embedded stores need no check: the
+ * service that uses them locks them.
  * @throws CommandUsageError before anything is copied.
  */
 async function checkServers(side: string, settings: StoresSettings): Promise<void> {

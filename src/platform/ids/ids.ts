@@ -35,7 +35,7 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   return `${prefix}_${toBase62(nowMs, TIME_CHARACTERS)}${randomText(RANDOM_CHARACTERS)}`;
 }
 
-/** The smallest id that can be made at this time: ids of this time or later are not less, earlier ids are less. */
+/** The smallest id that can be made at this time. Only ids of earlier times are smaller. */
 export function smallestIdAt(prefix: IdPrefix, atMs: number): string {
   return `${prefix}_${toBase62(Math.min(Math.max(0, atMs), MAX_ID_TIME_MS), TIME_CHARACTERS)}`;
 }

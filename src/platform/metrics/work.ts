@@ -89,7 +89,7 @@ interface PoolWorkLabels {
 }
 
 /** Work that has ended in a pool, whatever its outcome. */
-interface PoolWorkEnded {
+interface EndedPoolWork {
   pool: string;
   /** The reason for which the work got the lowest priority, if it did. */
   reason?: string | undefined;
@@ -173,7 +173,7 @@ export class PoolMeter {
   }
 
   /** Counts the time of a worker, and work of the lowest priority. */
-  recordPoolWorkEnd({ pool, reason, cpuMs, outcome }: PoolWorkEnded): void {
+  recordPoolWorkEnd({ pool, reason, cpuMs, outcome }: EndedPoolWork): void {
     this.#workerSeconds.inc({ pool, outcome }, cpuMs / 1_000);
     if (reason !== undefined) this.#lowPriority.inc({ reason });
   }

@@ -7,9 +7,9 @@ const NUMBER_TOKEN = String.raw`(?<number>(?<![\w.-])-?\d+(?:\.\d+)?\b)`;
 const HASH_COMMENT_TOKEN = String.raw`(?<comment>(?<=^|\s)#[^\n]*)`;
 const SLASH_COMMENT_TOKEN = String.raw`(?<comment>(?<=^|\s)//[^\n]*)`;
 
-/** The token of the keywords of a language. The keywords in `words` are separated by spaces. */
+/** Matches a keyword of a language. The keywords in `words` are separated by spaces. */
 const wordToken = (words: string) => String.raw`(?<word>(?<![\w$.-])(?:${words.replaceAll(' ', '|')})\b)`;
-/** The tokens of a programming language. */
+/** Matches the tokens of a programming language. */
 const programPattern = (comment: string, words: string) =>
   tokenPattern(comment, STRING_TOKEN, NUMBER_TOKEN, wordToken(words));
 const SCRIPT_PATTERN = programPattern(

@@ -123,7 +123,7 @@ const MAX_LOOSE_JSON_CHARACTERS = 2_000;
  * Matches the tokens of text that is nearly JSON: strings, comments, commas before a closing bracket, and words without
  * quotes.
  */
-const LOOSE_JSON_TOKENS =
+const LOOSE_JSON_TOKEN_PATTERN =
   /("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.)*)'|(\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=\s*[}\]]))|([A-Za-z_$][\w$]*)(\s*:)?/g;
 const LOOSE_JSON_WORDS: Readonly<Record<string, string>> = {
   True: 'true',
@@ -138,12 +138,15 @@ const LOOSE_JSON_WORDS: Readonly<Record<string, string>> = {
  */
 function looseJsonValue(text: string): unknown {
   if (text.length > MAX_LOOSE_JSON_CHARACTERS) return undefined;
-  const strictText = text.replace(LOOSE_JSON_TOKENS, (part, quoted, single, dropped, word, colon = '') => {
-    if (quoted !== undefined) return part;
-    if (single !== undefined) return JSON.stringify(single.replaceAll("\\'", "'"));
-    if (dropped !== undefined) return '';
-    return colon === '' ? (LOOSE_JSON_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
-  });
+  const strictText = text.replace(
+    LOOSE_JSON_TOKEN_PATTERN,
+    (part, quoted, single, dropped, word, colon = '') => {
+      if (quoted !== undefined) return part;
+      if (single !== undefined) return JSON.stringify(single.replaceAll("\\'", "'"));
+      if (dropped !== undefined) return '';
+      return colon === '' ? (LOOSE_JSON_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
+    },
+  );
   return strictText === text ? undefined : parseJsonOrUndefined(strictText);
 }
 

@@ -74,7 +74,7 @@ export function installBodyReading(app: FastifyInstance): void {
     // A route without a body schema ignores what is sent with it.
     if (!hasBody(request) || schema?.body === undefined) return;
     const type = request.headers['content-type'] ?? '';
-    if (!JSON_MEDIA_TYPE.test(type)) throw unsupportedTypeError(type, config.uploadsAt);
+    if (!JSON_MEDIA_TYPE_PATTERN.test(type)) throw unsupportedTypeError(type, config.uploadsAt);
     if (stream === undefined) return;
     const raw = await collectBody(stream, request, MAX_JSON_BODY_BYTES, 'body');
     if (raw.length > 0) rawBodies.set(request, raw);
@@ -82,7 +82,7 @@ export function installBodyReading(app: FastifyInstance): void {
 }
 
 /** Matches the media types of JSON. The charset can only be UTF-8, the only encoding of JSON between systems. */
-const JSON_MEDIA_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
+const JSON_MEDIA_TYPE_PATTERN = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
  * Parses the stored bytes to `request.body`. For large bodies, accounts take turns. It runs after the hook for

@@ -114,7 +114,7 @@ function flatRowsRemedy(value: string, { required = [] }: TSchema): Remedy {
   if (
     !areRowsComplete ||
     numbers.some((number) => !Number.isFinite(number)) ||
-    numbers.length > MAX_ROW_NUMBERS
+    numbers.length > MAX_FLAT_LIST_NUMBERS
   )
     return { says: '' };
   const rows = Array.from({ length: numbers.length / names.length }, (_, row) =>
@@ -132,7 +132,7 @@ function numberListRemedy(value: readonly unknown[], { required = [] }: TSchema)
 }
 
 /** The most numbers in a flat list for which a remedy is made. */
-const MAX_ROW_NUMBERS = 100;
+const MAX_FLAT_LIST_NUMBERS = 100;
 
 /** The strings that a schema accepts, even if it accepts numbers as well. */
 function acceptedWordsOf(schema: TSchema): string[] {

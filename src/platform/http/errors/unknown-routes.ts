@@ -52,7 +52,10 @@ export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: Meant
     done();
   });
 
-  /** Refuses a wrong method on a fixed word, which the router took for an id. */
+  /**
+   * Refuses a wrong method on a path that ends with a fixed word, such as `/presets/import`. The router has taken this
+   * word for an id.
+   */
   function refuseWrongMethod(request: FastifyRequest): void {
     const path = pathOf(request);
     const methods = fixedWords.get(path);

@@ -149,6 +149,6 @@ async function compressedText(
 
 /** The first of these codings that the client accepts. */
 function codingFor(request: FastifyRequest, codings: readonly ContentCoding[]): ContentCoding | undefined {
-  const taken = new Negotiator(request).encodings(codings);
-  return codings.find((coding) => taken.includes(coding));
+  const accepted = new Negotiator(request).encodings(codings);
+  return codings.find((coding) => accepted.includes(coding));
 }

@@ -62,7 +62,7 @@ export class DueMemberSet {
     this.#put(member, {
       claimableMs: this.#now() + leaseMs,
       holder,
-      scheduledMs: timeScheduledByOther(entry),
+      scheduledMs: scheduledTimeOf(entry),
     });
     return true;
   }
@@ -74,8 +74,8 @@ export class DueMemberSet {
       if (ownMs !== null) entry.scheduledMs = earlierOf(entry.scheduledMs, ownMs);
       return null;
     }
-    const otherMs = timeScheduledByOther(entry);
-    const dueMs = otherMs === null ? ownMs : earlierOf(ownMs, otherMs);
+    const scheduledMs = scheduledTimeOf(entry);
+    const dueMs = scheduledMs === null ? ownMs : earlierOf(ownMs, scheduledMs);
     if (dueMs === null) {
       this.#entries.delete(member);
       return null;
@@ -110,8 +110,11 @@ function isHeldByAnother({ holder }: DueMemberState, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
-/** The time for which another process has scheduled a member, also while this process held its claim. */
-function timeScheduledByOther(entry: DueMemberState | undefined): number | null {
+/**
+ * The time for which `schedule` has scheduled a member. While the member is claimed, it is the time for which it was
+ * scheduled during the claim.
+ */
+function scheduledTimeOf(entry: DueMemberState | undefined): number | null {
   if (entry === undefined) return null;
   return entry.holder === null ? entry.claimableMs : entry.scheduledMs;
 }

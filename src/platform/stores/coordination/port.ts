@@ -149,7 +149,7 @@ export interface Coordination {
   /**
    * Begins a request under an idempotency key. A first request without a response holds its key for `pendingMs`. A
    * response is stored until `keepMs` after the beginning. `fingerprint` is null if the body is too large to be
-   * compared. Once its response is stored, every repeat is then `reused`.
+   * compared: once the response to such a request is stored, every repeat of it is `reused`.
    */
   beginIdempotent(
     key: string,

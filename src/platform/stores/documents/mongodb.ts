@@ -30,11 +30,11 @@ import {
  * driver tries a call twice.
  */
 const DEFAULT_STEP_TIMEOUT_MS = 5_000;
-const URL_WITH_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
+const URL_WITH_DATABASE_PATTERN = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
 /** The database that holds the documents. The driver's own default is `test`. */
 export function databaseOf(client: MongoClient, url: string): Db {
-  return client.db(URL_WITH_DATABASE.test(url) ? undefined : DEFAULT_DATABASE);
+  return client.db(URL_WITH_DATABASE_PATTERN.test(url) ? undefined : DEFAULT_DATABASE);
 }
 
 /**
