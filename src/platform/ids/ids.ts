@@ -71,7 +71,7 @@ function toBase62(value: number, width: number): string {
 /**
  * What a refusal adds about an id or a slug that was not found: the end of its message, and suggestions for a program.
  */
-interface MissingHint {
+interface NotFoundHint {
   says: string;
   details?: { suggest: string[] };
 }
@@ -82,7 +82,7 @@ interface MissingHint {
  * that another account has it.
  * @param known the names that the account may call.
  */
-export function missingHint(sent: string, expected: IdPrefix, known: readonly string[] = []): MissingHint {
+export function notFoundHint(sent: string, expected: IdPrefix, known: readonly string[] = []): NotFoundHint {
   const prefix = sent.split('_')[0] ?? '';
   if (sent.includes('_') && isIdPrefix(prefix))
     return prefix === expected ? { says: '' } : otherKindHint(sent, prefix, expected);
@@ -90,7 +90,7 @@ export function missingHint(sent: string, expected: IdPrefix, known: readonly st
   return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), details: { suggest } };
 }
 
-function otherKindHint(id: string, prefix: IdPrefix, expected: IdPrefix): MissingHint {
+function otherKindHint(id: string, prefix: IdPrefix, expected: IdPrefix): NotFoundHint {
   const says = ` ${prefix}_… is the id of ${NOUN_BY_PREFIX[prefix]}: the id of ${NOUN_BY_PREFIX[expected]} begins with ${expected}_.`;
   const path = PATH_BY_PREFIX[prefix];
   return { says, ...(path !== undefined && { details: { suggest: [`GET /api/v1/${path}/${id}`] } }) };

@@ -3,7 +3,7 @@ import {
   invalidParamError,
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
-import { missingHint } from '../../platform/ids/ids.ts';
+import { notFoundHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { AssetStatus } from './asset.ts';
  * @param param the field of the call that contains the asset id.
  */
 export function assetNotFoundError(assetId: string, param = 'assetId'): ApiError {
-  const { says, details } = missingHint(assetId, 'ast');
+  const { says, details } = notFoundHint(assetId, 'ast');
   const message = `There is no such asset: GET /api/v1/assets lists yours.${says}`;
   return new ApiError('asset_not_found', message, { param, details });
 }

@@ -4,7 +4,7 @@ import {
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
 import type { FieldHint } from '../../platform/http/errors/violations.ts';
-import { missingHint } from '../../platform/ids/ids.ts';
+import { notFoundHint } from '../../platform/ids/ids.ts';
 import type { JobDocument, JobStatus } from './job.ts';
 
 /** The maximum number of attempts of a job after the first one. */
@@ -15,7 +15,7 @@ export const MAX_RESUMES = 5;
  * the caller.
  */
 export function jobNotFoundError(jobId: string): ApiError {
-  const { says, details } = missingHint(jobId, 'job');
+  const { says, details } = notFoundHint(jobId, 'job');
   const message = `There is no such job: GET /api/v1/jobs lists yours.${says}`;
   return new ApiError('job_not_found', message, { param: 'jobId', details });
 }
@@ -97,7 +97,7 @@ export function aboveMaxCreditsError(price: number, maxCredits: number, items: n
 export function assetsMissingError(missing: readonly string[]): ApiError {
   const [first, ...others] = missing;
   const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;
-  const { says, details } = missingHint(first ?? '', 'ast');
+  const { says, details } = notFoundHint(first ?? '', 'ast');
   const message = `There is no asset ${first}${more}: send ids of your own assets.${says}`;
   const context = { param: 'assetIds', details: { missing: [...missing], ...details } };
   return new ApiError('asset_not_found', message, context);

@@ -1,5 +1,5 @@
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { missingHint } from '../../platform/ids/ids.ts';
+import { notFoundHint } from '../../platform/ids/ids.ts';
 import type { Preset } from './preset.ts';
 import { MAX_PRESET_VERSIONS } from './schema.ts';
 
@@ -9,7 +9,7 @@ import { MAX_PRESET_VERSIONS } from './schema.ts';
  * @param known the slugs of the presets that the account may use, for a suggestion.
  */
 export function presetNotFoundError(param: string, sent: string, known: readonly string[] = []): ApiError {
-  const { says, details } = missingHint(sent, 'pre', known);
+  const { says, details } = notFoundHint(sent, 'pre', known);
   const message = `No preset of this account has this id or slug: GET /api/v1/presets lists them.${says}`;
   return new ApiError('preset_not_found', message, { param, details });
 }

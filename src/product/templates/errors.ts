@@ -1,12 +1,12 @@
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { missingHint } from '../../platform/ids/ids.ts';
+import { notFoundHint } from '../../platform/ids/ids.ts';
 
 /**
  * The error 404 for a template that does not exist or belongs to another account.
  * @param known the names of the templates that the account may use, for a suggestion.
  */
 export function templateNotFoundError(sent: string, known: readonly string[]): ApiError {
-  const { says, details } = missingHint(sent, 'tpl', known);
+  const { says, details } = notFoundHint(sent, 'tpl', known);
   const message = `No template of this account has this id or slug: GET /api/v1/templates lists them.${says}`;
   return new ApiError('not_found', message, { param: 'templateId', details });
 }

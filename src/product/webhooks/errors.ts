@@ -1,10 +1,10 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { missingHint } from '../../platform/ids/ids.ts';
+import { notFoundHint } from '../../platform/ids/ids.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
 /** The error 404 for an endpoint that does not exist or belongs to another account. */
 export function endpointNotFoundError(endpointId: string): ApiError {
-  const { says, details } = missingHint(endpointId, 'whe');
+  const { says, details } = notFoundHint(endpointId, 'whe');
   const message = `No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.${says}`;
   return new ApiError('not_found', message, { param: 'endpointId', details });
 }

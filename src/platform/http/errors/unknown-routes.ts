@@ -96,12 +96,12 @@ function suggestedMethodsOf(methods: readonly string[]): string[] {
   return methods.filter((name) => !UNSUGGESTED_METHODS.includes(name));
 }
 
-/** The methods that change a resource. */
+/** The methods that change a resource without deleting it, in the order of preference. */
 const CHANGING_METHODS = ['PUT', 'PATCH', 'POST'];
 
 /**
- * The method that was certainly meant when another one was sent: the only method of the path, or the only method that
- * changes the resource.
+ * The method that was certainly meant when a wrong one was sent: the only method of the path, or, if the wrong one
+ * changes a resource, the preferred method of the path that does.
  */
 function meantMethod(sent: string, methods: readonly string[]): string | undefined {
   if (methods.length === 1) return methods[0];
