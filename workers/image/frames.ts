@@ -29,7 +29,7 @@ export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as 
 
 const FRAME_RANGE = /^(\d+)\.\.(\d+)$/;
 /** The tolerance for delays that were rounded to milliseconds. */
-const DELAY_ROUNDING_MS = 1;
+const DELAY_TOLERANCE_MS = 1;
 
 /** Whether a pass requests some of the frames. */
 export function selectsFrames(decode: DecodeOptions): boolean {
@@ -74,7 +74,7 @@ function createPacer(fps: number): (atMs: number) => boolean {
   const intervalMs = 1000 / fps;
   let dueMs = 0;
   return (atMs) => {
-    if (atMs + DELAY_ROUNDING_MS < dueMs) return false;
+    if (atMs + DELAY_TOLERANCE_MS < dueMs) return false;
     dueMs = atMs + intervalMs;
     return true;
   };

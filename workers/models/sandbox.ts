@@ -43,9 +43,9 @@ const VISIBLE_CHARACTER = /[^\s\p{Cf}]/u;
 async function drawText(task: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
   const { text, seed, width, height } = task;
   const random = seededRandom(seed);
-  const ends = Uint8Array.from({ length: 6 }, () => MAX_BACKGROUND_TONE * random());
-  const backgroundEnds = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
-  const gradient = backgroundEnds.resize(width, height, { fit: 'fill', kernel: 'linear' });
+  const endColours = Uint8Array.from({ length: 6 }, () => MAX_BACKGROUND_TONE * random());
+  const endPixels = sharp(endColours, { raw: { width: 1, height: 2, channels: 3 } });
+  const gradient = endPixels.resize(width, height, { fit: 'fill', kernel: 'linear' });
   const words = [...withoutControlCharacters(text).trim()].slice(0, MAX_DRAWN_CHARACTERS).join('');
   if (!VISIBLE_CHARACTER.test(words)) return gradient;
   const available = {

@@ -81,17 +81,17 @@ function findSystemBrowser(): string | undefined {
  * therefore leave a whole browser or none.
  */
 async function unpackBundledBrowser(cacheDir: string): Promise<string> {
-  const home = join(cacheDir, `chromium-${readBundledBrowserVersion()}`);
-  const path = join(home, 'chromium');
+  const browserFolder = join(cacheDir, `chromium-${readBundledBrowserVersion()}`);
+  const path = join(browserFolder, 'chromium');
   if (!existsSync(path)) {
     await mkdir(cacheDir, { recursive: true });
-    const fresh = await mkdtemp(join(cacheDir, 'unpacking-'));
+    const unpackingFolder = await mkdtemp(join(cacheDir, 'unpacking-'));
     try {
-      const options = { env: { ...process.env, TMPDIR: fresh }, timeout: UNPACK_TIMEOUT_MS };
+      const options = { env: { ...process.env, TMPDIR: unpackingFolder }, timeout: UNPACK_TIMEOUT_MS };
       await promisify(execFile)(process.execPath, [UNPACK_PROGRAM], options);
-      await rename(fresh, home);
+      await rename(unpackingFolder, browserFolder);
     } catch (error) {
-      await rm(fresh, { recursive: true, force: true });
+      await rm(unpackingFolder, { recursive: true, force: true });
       if (!existsSync(path)) throw error;
     }
   }

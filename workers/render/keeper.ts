@@ -227,6 +227,6 @@ export class BrowserKeeper {
   }
 }
 
-function noSandboxMessage(why: string): string {
-  return `RENDER_SANDBOX is required, but ${why}, so the browser has no sandbox.`;
+function noSandboxMessage(reason: string): string {
+  return `RENDER_SANDBOX is required, but ${reason}, so the browser has no sandbox.`;
 }

@@ -136,7 +136,7 @@ export class AdmissionQueue {
 
   /** The expected wait of a call that arrives now, in whole seconds from 1 to 60. */
   retryAfterSeconds(): number {
-    const aheadMs = ((this.#queues.call.size + this.#takenSlots.busy()) / this.#slots) * this.#meanServiceMs;
+    const aheadMs = ((this.#queues.call.size + this.#takenSlots.count()) / this.#slots) * this.#meanServiceMs;
     return retryAfterSecondsOf(aheadMs);
   }
 
@@ -156,14 +156,14 @@ export class AdmissionQueue {
   }
 
   async whenIdle(): Promise<void> {
-    if (this.#takenSlots.busy() > 0 || this.#waitingCount() > 0)
+    if (this.#takenSlots.count() > 0 || this.#waitingCount() > 0)
       await new Promise<void>((resolve) => this.#idleResolvers.push(resolve));
   }
 
   stats(): AdmissionStats {
     return {
       slots: this.#slots,
-      busy: this.#takenSlots.busy(),
+      busy: this.#takenSlots.count(),
       waiting: this.#queues.call.size,
       jobsWaiting: this.#queues.job.size,
       reservedBytes: this.#takenSlots.reservedBytes(),
@@ -184,7 +184,7 @@ export class AdmissionQueue {
   #takenSlotsFor(work: WorkClass = 'call'): number {
     return this.#callsBesideJobs && work === 'call'
       ? this.#takenSlots.ofClass(work)
-      : this.#takenSlots.busy();
+      : this.#takenSlots.count();
   }
 
   #hasRoomFor({ accountId, bytes, work }: PoolSlotRequest): boolean {
@@ -192,7 +192,7 @@ export class AdmissionQueue {
     // the others.
     if (this.#takenSlots.ofAccount(accountId) >= this.#slotsPerAccount) return false;
     const hasMemory =
-      this.#takenSlots.busy() === 0 || this.#takenSlots.reservedBytes() + bytes <= this.#budgetBytes;
+      this.#takenSlots.count() === 0 || this.#takenSlots.reservedBytes() + bytes <= this.#budgetBytes;
     return this.#takenSlotsFor(work) < this.#slots && hasMemory;
   }
 
@@ -256,7 +256,7 @@ export class AdmissionQueue {
       next.waiter.grant(this.#takeSlot(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
     this.#nextWaiter(this.#nextWorkClass())?.waiter.request.prepare?.();
-    if (this.#takenSlots.busy() > 0 || this.#waitingCount() > 0) return;
+    if (this.#takenSlots.count() > 0 || this.#waitingCount() > 0) return;
     for (const resolve of this.#idleResolvers) resolve();
     this.#idleResolvers = [];
   }

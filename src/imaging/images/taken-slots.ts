@@ -14,7 +14,7 @@ export class TakenSlots {
     this.#change(request, -1);
   }
 
-  busy(): number {
+  count(): number {
     return this.#ofClasses.call + this.#ofClasses.job;
   }
 

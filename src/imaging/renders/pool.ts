@@ -267,7 +267,7 @@ export class RenderPool {
       .filter((thread) => this.#hasPageIn(thread, accountId));
     if (threadsWithPages.length >= this.#threads.length) return leastBusyOf(threadsWithPages);
     const isKnown = this.#usualTime.hasDrawn(accountId) || workerTime.isOnlyActiveAccount(accountId);
-    if (!isKnown && spare.busy === 0) return spare;
+    if (!isKnown && spare.callCount === 0) return spare;
     const usable = spare.isWarm || wasMoved ? [...this.#threads, spare] : this.#threads;
     return leastBusyOf(usable);
   }
@@ -321,19 +321,19 @@ export class RenderPool {
   }
 
   #stopThreadWhenFree(thread: RenderThread): void {
-    if (thread.busy > 0) return;
+    if (thread.callCount > 0) return;
     this.#retiringThreads.delete(thread);
     void thread.stop();
   }
 }
 
 function leastBusyOf(threads: readonly RenderThread[]): RenderThread {
-  return threads.reduce((least, other) => (other.busy < least.busy ? other : least));
+  return threads.reduce((least, other) => (other.callCount < least.callCount ? other : least));
 }
 
-function endPage(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
+function endPage(page: PooledPage, endedAs: 'stopped' | 'withdrawn'): void {
   if (page.endedAs !== null) return;
-  page.endedAs = how;
+  page.endedAs = endedAs;
   page.ending.abort();
 }
 

@@ -50,7 +50,7 @@ export const MAX_ADDITIONAL_BROWSERS = 2;
 /** The number of pages in a thread: it draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
 /** The longest time for which a slow page may be drawn while slow pages of other accounts wait. */
-const FAIR_DRAWING_MS = 5_000;
+const MAX_FAIR_DRAWING_MS = 5_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
 /** If a page of a slow account was drawn for at least this long, the account counts as slow for another minute. */
@@ -103,7 +103,7 @@ export class Renders {
 
   constructor(options: RendersOptions) {
     const { threads, queueLimit, workerTime, clock = systemClock } = options;
-    const { fairDrawingMs = FAIR_DRAWING_MS } = options;
+    const { fairDrawingMs = MAX_FAIR_DRAWING_MS } = options;
     this.#options = options;
     this.#clock = clock;
     this.#isSandboxed = options.sandboxed;

@@ -37,7 +37,7 @@ export class LostThreadError extends Error {
 /** A thread that draws pages in its own browser. */
 export interface RenderThread {
   /** The number of calls in progress. */
-  readonly busy: number;
+  readonly callCount: number;
   /**
    * Draws a page. The promise always settles: a thread that has not answered 3 s after the deadline is ended, together
    * with all its pages.
@@ -64,7 +64,7 @@ interface BrowserThreadHooks {
 export class BrowserThread implements RenderThread {
   readonly #log: RenderLog;
   readonly #pool: Piscina<RenderCall, RenderResult>;
-  #busy = 0;
+  #callCount = 0;
 
   constructor(options: RenderThreadOptions, { log, onUnsandboxed }: BrowserThreadHooks) {
     this.#log = log;
@@ -91,8 +91,8 @@ export class BrowserThread implements RenderThread {
     });
   }
 
-  get busy(): number {
-    return this.#busy;
+  get callCount(): number {
+    return this.#callCount;
   }
 
   /**
@@ -118,7 +118,7 @@ export class BrowserThread implements RenderThread {
       () => this.#pool.destroy(),
       Math.max(0, deadlineMs - Date.now()) + ANSWER_GRACE_MS,
     );
-    this.#busy += 1;
+    this.#callCount += 1;
     try {
       return await this.#pool.run(call, { transferList });
     } catch (error) {
@@ -126,12 +126,12 @@ export class BrowserThread implements RenderThread {
       throw new LostThreadError('A render thread was lost.', { cause: error });
     } finally {
       clearTimeout(hung);
-      this.#busy -= 1;
+      this.#callCount -= 1;
     }
   }
 
   async stopIfIdle(): Promise<void> {
-    if (this.#busy === 0) await this.stop();
+    if (this.#callCount === 0) await this.stop();
   }
 
   async stop(): Promise<void> {
@@ -148,7 +148,7 @@ const SPARE_IDLE_MS = 300_000;
 export class SpareRenderThread implements RenderThread {
   readonly #thread: RenderThread;
   readonly #clock: Clock;
-  #busy = 0;
+  #callCount = 0;
   #isWarm = false;
   #cancelIdleStop: (() => void) | undefined;
   #stopped: Promise<void> = Promise.resolve();
@@ -158,8 +158,8 @@ export class SpareRenderThread implements RenderThread {
     this.#clock = clock;
   }
 
-  get busy(): number {
-    return this.#busy;
+  get callCount(): number {
+    return this.#callCount;
   }
 
   /** Whether the thread's browser has drawn a page and has not ended since. */
@@ -170,14 +170,14 @@ export class SpareRenderThread implements RenderThread {
   async draw(task: RenderTask, client: RenderClient): Promise<RenderResult> {
     this.#cancelIdleStop?.();
     this.#cancelIdleStop = this.#clock.after(SPARE_IDLE_MS, this.#stopIdle);
-    this.#busy += 1;
+    this.#callCount += 1;
     try {
       await this.#stopped;
       const answer = await this.#thread.draw(task, client);
       this.#isWarm ||= answer.kind === 'rendered';
       return answer;
     } finally {
-      this.#busy -= 1;
+      this.#callCount -= 1;
     }
   }
 

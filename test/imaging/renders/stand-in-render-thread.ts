@@ -46,15 +46,15 @@ export function drawPage(thread: RenderThread): Promise<RenderResult> {
 /** A render thread without a browser. */
 export function standInThread(): StandInThread {
   const calls: StandInCall[] = [];
-  let busy = 0;
+  let callCount = 0;
   return {
     calls,
     idleStops: 0,
-    get busy() {
-      return busy;
+    get callCount() {
+      return callCount;
     },
     draw({ html }: RenderTask, { clientGone, onDrawing }: RenderClient) {
-      busy += 1;
+      callCount += 1;
       const answered = Promise.withResolvers<RenderResult>();
       calls.push({
         html,
@@ -65,7 +65,7 @@ export function standInThread(): StandInThread {
         answer: (answer = RENDERED) => answered.resolve(answer),
       });
       return answered.promise.finally(() => {
-        busy -= 1;
+        callCount -= 1;
       });
     },
     async stopIfIdle() {

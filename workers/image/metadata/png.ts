@@ -66,10 +66,7 @@ const XMP_START = `${XMP_KEYWORD}\0`;
 /**
  * Moves EXIF and XMP before the pixels of a PNG. The format allows them anywhere, and some programs write them at the
  * end, where libvips does not look. If there are several of a kind, the first one is used, as in the reader of headers.
- */
-
-/**
- * Moves EXIF and XMP before the pixels. Returns the same bytes if they are there already, and if the file is not a PNG.
+ * Returns the same bytes if the blocks are there already, and if the file is not a PNG.
  */
 export function withLeadingMetadata(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const bytes = new ByteReader(input);

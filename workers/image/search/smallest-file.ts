@@ -7,16 +7,16 @@ interface MinimumEncodedSize {
   /** The bytes of headers and tables, which do not depend on the size of the picture. */
   headerBytes: number;
   /** The bits for each square with the side `squarePx`, even in a picture of one colour. */
-  bits: number;
+  bitsPerSquare: number;
   squarePx: number;
 }
 
 /** The minimum of a file with JPEG data: each block has the Huffman code of its mean, at least one bit. */
-const JPEG_MINIMUM: MinimumEncodedSize = { headerBytes: 100, bits: 1, squarePx: 8 };
+const JPEG_MINIMUM: MinimumEncodedSize = { headerBytes: 100, bitsPerSquare: 1, squarePx: 8 };
 /** The minimum of a file whose length, for a picture of one colour, hardly depends on the size of the picture. */
 const headersOnlyMinimum = (headerBytes: number): MinimumEncodedSize => ({
   headerBytes,
-  bits: 0,
+  bitsPerSquare: 0,
   squarePx: 1,
 });
 
@@ -26,11 +26,11 @@ const MIN_ENCODED_SIZE_BY_FORMAT: Record<OutputFormat, MinimumEncodedSize> = {
   tiff: JPEG_MINIMUM,
   // With two bits, deflate repeats up to 258 bytes. With one bit per pixel, a byte holds eight pixels, so each bit of
   // the file can encode 258 × 8 / 2 pixels.
-  png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
+  png: { headerBytes: 57, bitsPerSquare: 1 / 1032, squarePx: 1 },
   // A 12-bit code represents fewer than 4,096 pixels.
-  gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },
+  gif: { headerBytes: 27, bitsPerSquare: 12 / 4096, squarePx: 1 },
   // The modes of a macroblock have fixed probabilities. Even the likeliest modes take more than 3 bits.
-  webp: { headerBytes: 30, bits: 3, squarePx: 16 },
+  webp: { headerBytes: 30, bitsPerSquare: 3, squarePx: 16 },
   avif: headersOnlyMinimum(200),
 };
 
@@ -56,9 +56,9 @@ function smallestFileBytes(
   { format, lossless }: EncodeOptions & { format: OutputFormat },
   shape: PictureShape,
 ): number {
-  const { headerBytes, bits, squarePx } = MIN_ENCODED_SIZE_BY_FORMAT[format];
+  const { headerBytes, bitsPerSquare, squarePx } = MIN_ENCODED_SIZE_BY_FORMAT[format];
   // A lossless WebP of one colour takes no bits per pixel, and an animation may hold only parts of its frames.
   if (shape.frames > 1 || (lossless && format === 'webp')) return headerBytes;
   const squares = Math.ceil(shape.width / squarePx) * Math.ceil(shape.height / squarePx);
-  return headerBytes + Math.ceil((squares * bits) / 8);
+  return headerBytes + Math.ceil((squares * bitsPerSquare) / 8);
 }
