@@ -128,7 +128,7 @@ export interface ChosenFrames {
   /** The display time of each frame in milliseconds; absent if the file's own times apply. */
   delays?: number[];
   /** The number of frames that are left out although the caller has chosen none; absent if there are none. */
-  lost?: number;
+  droppedCount?: number;
 }
 
 interface FrameSource extends FrameFacts {
@@ -201,26 +201,26 @@ function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: Frame
   const movesByDefault =
     frame === undefined && canBeAnimated && isAnimationFormat(format) && isAnimationFormat(outputFormat);
   if (movesByDefault) return { first: 0, count: frames };
-  return { first: 0, count: 1, ...(frame === undefined && frames > 1 && { lost: frames - 1 }) };
+  return { first: 0, count: 1, ...(frame === undefined && frames > 1 && { droppedCount: frames - 1 }) };
 }
 
 /** A warning if frames of an animation, or pages of a document, are left out although the caller has chosen none. */
-export function lostFramesWarnings({ lost }: ChosenFrames, format: string): PassWarning[] {
-  if (lost === undefined) return [];
-  return [{ code: isAnimationFormat(format) ? 'frames_lost' : 'pages_lost', name: String(lost) }];
+export function lostFramesWarnings({ droppedCount }: ChosenFrames, format: string): PassWarning[] {
+  if (droppedCount === undefined) return [];
+  return [{ code: isAnimationFormat(format) ? 'frames_lost' : 'pages_lost', name: String(droppedCount) }];
 }
 
 /**
  * Refuses several frames where the input, the output or a step handles a single picture only.
- * @param named the parameter that requests several frames, and its value.
+ * @param requestWords the parameter that requests several frames, and its value.
  */
 function assertHoldsFrames(
   format: string,
   { canBeAnimated, outputFormat }: FrameSupport,
   param: string,
-  named: string,
+  requestWords: string,
 ): void {
-  const refused = (reason: string) => invalidParamRefusal(param, `${named}, but ${reason}`);
+  const refused = (reason: string) => invalidParamRefusal(param, `${requestWords}, but ${reason}`);
   if (!isAnimationFormat(outputFormat))
     throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
   if (!isAnimationFormat(format))

@@ -181,8 +181,8 @@ export function requireReadableHeader(
   const header = known ?? readImageHeader(bytes);
   if (!isSupported(header)) throw unsupportedFileError(bytes, param ?? 'file');
   checkPixelCount(header, pass, bytes.length, param);
-  if (header.unread !== undefined)
-    throw unsupportedFormatError(header.unread, { received: header.mimeType }, param);
+  if (header.unreadableReason !== undefined)
+    throw unsupportedFormatError(header.unreadableReason, { received: header.mimeType }, param);
   return header;
 }
 

@@ -50,7 +50,8 @@ export async function prepareModelPicture(
   });
   const { data, width, height } = await result;
   const { frames = 1, format = '' } = header ?? {};
-  const warnings = frames > 1 ? lostFramesWarnings({ first: 0, count: 1, lost: frames - 1 }, format) : [];
+  const warnings =
+    frames > 1 ? lostFramesWarnings({ first: 0, count: 1, droppedCount: frames - 1 }, format) : [];
   return { bytes: data, mimeType: 'image/webp', width, height, warnings };
 }
 

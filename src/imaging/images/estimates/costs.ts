@@ -167,7 +167,7 @@ function decodedFrameCount(header: ImageHeader, pass: ImagePass): number {
 
 /** The estimated CPU time of decoding a number of frames, in milliseconds. */
 function decodingMs(
-  { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
+  { format, progressive, bitDepth, pixels, frames, mustBeRewritten }: ImageHeader,
   framesRead: number,
 ): number {
   const cost = frames > 1 ? ANIMATION_COSTS[format] : undefined;
@@ -176,7 +176,7 @@ function decodingMs(
       PASS_BASE_MS +
       framesRead * (cost.decodeMsPerFrame + ((pixels / 1e6) * cost.decodeMsPerMegapixel) / frames)
     );
-  const once = rewritten ? SAMPLE_CONVERSION_MS_PER_MEGAPIXEL : (DECODE_MS_PER_MEGAPIXEL[format] ?? 0);
+  const once = mustBeRewritten ? SAMPLE_CONVERSION_MS_PER_MEGAPIXEL : (DECODE_MS_PER_MEGAPIXEL[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
   return (
     PASS_BASE_MS + framesRead * DECODE_MS_PER_FRAME + ((pixels / 1e6) * perMegapixel * framesRead) / frames
@@ -357,7 +357,7 @@ function largestLayerBytes(pass: ImagePass, layers: LayerHeaders): number {
 function decodeBytes(header: ImageHeader): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE_BYTES_PER_PIXEL;
   // A page that is rewritten is held three times: as its samples, as its pixels, and as a file.
-  if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
+  if (header.mustBeRewritten) return 3 * header.pixels * bytesPerPixel(header);
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
 }
 

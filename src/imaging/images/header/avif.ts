@@ -51,7 +51,7 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
     animated: sequence !== null,
-    ...(still === null && { unread: STILL_PICTURE_MISSING_MESSAGE }),
+    ...(still === null && { unreadableReason: STILL_PICTURE_MISSING_MESSAGE }),
   });
 }
 

@@ -33,9 +33,9 @@ export interface ImageHeader {
   /** Whether the pixels are indexes into a palette, or have fewer than 8 bits of grey. */
   indexed?: true;
   /** A sentence that says why the service does not read the pixels, and what to send instead. */
-  unread?: string;
+  unreadableReason?: string;
   /** Whether the worker must rewrite the pixels before it can read them. */
-  rewritten?: true;
+  mustBeRewritten?: true;
 }
 
 type KnownHeaderFacts = Pick<ImageHeader, 'format' | 'width' | 'height' | 'channels'> & Partial<ImageHeader>;

@@ -101,7 +101,7 @@ function readJpegFrame(bytes: ByteReader, { marker, start }: JpegSegment): Image
     bitDepth: bytes.u8(start),
     channels: bytes.u8(start + 5),
     progressive: isProgressiveMarker(marker),
-    ...withoutAbsentFields({ unread: unsupportedJpegSentence(marker, bytes.u8(start)) }),
+    ...withoutAbsentFields({ unreadableReason: unsupportedJpegSentence(marker, bytes.u8(start)) }),
   });
 }
 
@@ -276,7 +276,7 @@ function readGifHeader(bytes: ByteReader): ImageHeader | null {
     animated: frames > 1,
     ...(frames > 1 && { delays }),
     // The decoder would accept the incomplete frame as complete.
-    ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
+    ...(endsInFrame && { unreadableReason: 'The image ends inside a frame; send the whole file.' }),
   });
 }
 

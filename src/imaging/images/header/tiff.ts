@@ -36,8 +36,8 @@ function headerOfPage(page: TiffPage): ImageHeader {
     bitDepth: page.bits,
     channels: page.samples,
     hasAlpha: page.entries.has(TIFF_PAGE_TAGS.extraSamples),
-    ...withoutAbsentFields({ unread: unsupportedTiffSentence(page) }),
-    ...(needsSampleConversion(page) && { rewritten: true }),
+    ...withoutAbsentFields({ unreadableReason: unsupportedTiffSentence(page) }),
+    ...(needsSampleConversion(page) && { mustBeRewritten: true }),
   });
 }
 
