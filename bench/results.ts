@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { makeFolder } from '../src/platform/folders.ts';
 import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
@@ -48,7 +48,7 @@ interface ResultFiles {
 export async function writeResult(name: string, written: ResultFiles): Promise<string> {
   const { result, html, folder = '', formats = [], flat } = written;
   const target = folder || RESULTS_FOLDER;
-  await mkdir(target, { recursive: true });
+  makeFolder(target);
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
   const file = await writeNew(join(target, `${name}-${stamp}`), `${JSON.stringify(result, null, 2)}\n`);
   const writeSibling = (ending: string, text: string) => writeFile(file.replace(/json$/, ending), text);

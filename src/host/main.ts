@@ -35,6 +35,7 @@ import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS, prepareCollections } from './collections.ts';
 import { LoadHistory, LoadRecorder, recordLoad } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
+import { alikeSettingFingerprints } from './processes/alike-settings.ts';
 import { answerControls, PRIMARY_PROCESS_ID } from './processes/controls.ts';
 import { deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';
@@ -71,6 +72,8 @@ interface Primary {
   stores: Stores;
   /** Identifies the deployment to which the documents belong. Processes with the same value belong together. */
   deployment: string;
+  /** The fingerprints of the settings that all hosts need to have alike. */
+  alikeSettings: Record<string, string>;
   capacity: ChangeableCapacity;
   restarts: RestartMeter;
 }
@@ -149,7 +152,7 @@ async function main(): Promise<void> {
   if (port === null) return;
   if (METRICS_PORT !== 0)
     await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
-  const handle = createPrimaryControls({ hostId, supervisor, capacity, reporter, log });
+  const handle = createPrimaryControls({ ...primary, objects: stores.objects, supervisor, reporter });
   await answerControls(stores.coordination, { hostId, processId: PRIMARY_PROCESS_ID }, handle);
   const { PROCESSES: processes } = settings.processes;
   log.info(processCountSentence(processes, Boolean(process.env.PROCESSES)));
@@ -170,7 +173,9 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
   const stores = await openStores(settings.stores, host, log);
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
-  const deployment = deploymentFingerprint(await LinkSigner.open(stores.documents), settings.stores);
+  const signatures = await LinkSigner.open(stores.documents);
+  const deployment = deploymentFingerprint(signatures, settings.stores);
+  const alikeSettings = alikeSettingFingerprints(signatures, settings);
   if (!hasEmbeddedStores(settings.stores)) {
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdRedisPrefix(stores.coordination, { mark: deployment, prefix, log });
@@ -187,7 +192,8 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     ...{ ...settings.jobs, ...settings.webhooks },
   });
   const hostId = randomText(12);
-  return { settings, log, hostId, stores, deployment, capacity, restarts: new RestartMeter() };
+  const restarts = new RestartMeter();
+  return { settings, log, hostId, stores, deployment, alikeSettings, capacity, restarts };
 }
 
 /**

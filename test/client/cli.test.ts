@@ -220,6 +220,21 @@ t.test(
   },
 );
 
+t.test('a folder that cannot be made is told before anything is sent', async (t) => {
+  const { cwd } = workplace(t);
+  const other = await server.account({ credits: 1_000 });
+  const darkroom = runner(cwd, { ...environment, DARKROOM_KEY: other.key });
+  mkdirSync(join(cwd, 'photos'));
+  writeFileSync(join(cwd, 'photos/a.png'), png);
+  const resize = ['--op', 'resize', '--width', '8', '-o', '/proc/nothing/here'];
+  for (const command of [
+    ['transform', 'photos'],
+    ['job', 'run', 'red.png'],
+  ])
+    t.match(await darkroom([...command, ...resize]), { code: 1, rows: [], stderr: /ENOENT/ });
+  for (const list of [['job', 'list'], ['assets']]) t.same((await darkroom(list)).rows, []);
+});
+
 t.test('a job is priced, run, followed and listed', async (t) => {
   const { cwd, darkroom } = workplace(t);
   const job = ['job', 'run', 'red.png', '--op', 'resize', '--width', '8', '--format', 'webp'];

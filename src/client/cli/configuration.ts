@@ -1,7 +1,8 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { UsageError } from './exit-codes.ts';
+import { makeFolder } from './folders.ts';
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
@@ -47,7 +48,7 @@ export async function writeConfiguration(
 ): Promise<void> {
   const path = configurationPath(environment);
   const configuration = { ...(await readConfiguration(environment)), ...change };
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   await writeFile(path, `${JSON.stringify(configuration, null, 2)}\n`, { mode: PRIVATE_FILE_MODE });
   await chmod(path, PRIVATE_FILE_MODE);
 }

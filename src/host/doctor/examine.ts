@@ -2,6 +2,7 @@ import type { Settings } from '../../../config/index.ts';
 import { checkBrowser } from './browser.ts';
 import { type DoctorFinding, findingsOrProblem } from './finding.ts';
 import { allocatorFinding, hostFindings, readHostFacts } from './host.ts';
+import { checkHosts } from './hosts.ts';
 import { checkMongo } from './mongodb.ts';
 import {
   checkMail,
@@ -11,7 +12,7 @@ import {
   checkTelemetry,
   outboundNetworkFindings,
 } from './network.ts';
-import { checkHosts, checkRedis } from './redis.ts';
+import { checkRedis } from './redis.ts';
 import { checkDeliveryCache, checkDisk, checkObjectStore } from './storage.ts';
 
 export interface HostCheckResult {

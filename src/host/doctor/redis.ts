@@ -1,14 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
-import type { LinkSigner } from '../../platform/http/signatures.ts';
 import {
   findRedisFault,
   REDIS_CONNECTION_REMEDY,
   withRedisClient,
 } from '../../platform/stores/coordination/redis-connection.ts';
-import { connectRedisCoordination } from '../../platform/stores/open.ts';
-import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
-import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
 import {
   clockFinding,
   type DoctorFinding,
@@ -19,7 +15,6 @@ import {
   problemFinding,
   warningFinding,
 } from './finding.ts';
-import { readLinkSigner } from './identity.ts';
 
 /** The connections of a process: one for commands, and one for messages. */
 const CONNECTIONS_PER_PROCESS = 2;
@@ -53,57 +48,6 @@ async function redisFindings(client: Redis, processes: number, now: () => Date):
     clockFinding('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
     latencyFinding('Redis', await measureDurationsMs(() => client.ping())),
   ];
-}
-
-/** Checks the hosts with the same Redis and prefix: whether all have the same documents, and their clocks. */
-export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]> {
-  if (stores.REDIS_URL === '') return [okFinding('The stores are embedded: there are no other hosts.')];
-  return findingsOrProblem(
-    async () => {
-      const coordination = await connectRedisCoordination(stores);
-      try {
-        const answers = await askProcesses(coordination, { kind: 'pools' });
-        // If the documents cannot be read, the comparison is skipped, and another check reports the failure.
-        const signatures = answers.length === 0 ? null : await readLinkSigner(stores).catch(() => null);
-        return [...deploymentFindings(answers, stores, signatures), ...hostClockFindings(answers)];
-      } finally {
-        await coordination.close();
-      }
-    },
-    (reason) => `The hosts could not be asked: ${reason}.`,
-    REDIS_CONNECTION_REMEDY,
-  );
-}
-
-/**
- * The findings about processes that use other documents than the settings name.
- * @param signatures the signing key of our own documents; null before the first start.
- */
-function deploymentFindings(
-  answers: readonly ControlAnswer[],
-  stores: Settings['stores'],
-  signatures: LinkSigner | null,
-): DoctorFinding[] {
-  const own = signatures === null ? [] : [deploymentFingerprint(signatures, stores)];
-  const marks = answers.flatMap(({ data }) =>
-    typeof data?.deployment === 'string' && data.deployment !== '' ? [data.deployment] : [],
-  );
-  const deployments = new Set([...own, ...marks]).size;
-  if (marks.length === 0 || deployments === 1) return [];
-  const message = `${deployments} deployments with different documents use this Redis with the prefix ${stores.REDIS_PREFIX}.`;
-  return [problemFinding(message, SEPARATION_ADVICE)];
-}
-
-/** The findings about the clocks of the hosts. Each host is represented by its process with the largest difference. */
-function hostClockFindings(answers: readonly ControlAnswer[]): DoctorFinding[] {
-  const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
-  const findings = Array.from(byHost).flatMap(([hostId, processes]) => {
-    const measured = processes.flatMap(({ data }) =>
-      typeof data?.clockDifferenceMs === 'number' ? [Math.abs(data.clockDifferenceMs)] : [],
-    );
-    return measured.length === 0 ? [] : [clockFinding('Redis', Math.max(...measured), 0, `host ${hostId}`)];
-  });
-  return findings.length > 0 ? findings : [okFinding('No process of the service runs on this Redis.')];
 }
 
 export function redisVersionFinding(version: string): DoctorFinding {

@@ -5,6 +5,11 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 /** A command that an operator sends to the running processes of every host. */
 export type ProcessControl =
   | { kind: 'pools' }
+  /**
+   * The primary returns what all hosts need to have alike (`AlikeSettings`), and whether it finds the object with the
+   * key `object`.
+   */
+  | { kind: 'settings'; object: string | null }
   /** Returns the counters of the process. */
   | { kind: 'load' }
   /**
@@ -50,6 +55,7 @@ const CONTROLS_CHANNEL = 'controls';
  */
 const CONTROL_TIMEOUTS_MS: Record<ProcessControl['kind'], number> = {
   pools: 5_000,
+  settings: 5_000,
   load: 5_000,
   // The timeout is short, because the console soon requests the state again, and names a process that did not answer.
   state: 1_500,

@@ -17,7 +17,12 @@ const FINGERPRINT_CHARACTERS = 16;
  */
 export function deploymentFingerprint(signatures: LinkSigner, settings: StoresSettings): string {
   const database = storeAddressesOf(settings).documents.split('/').at(-1) ?? '';
-  const signed = new URLSearchParams(signatures.sign('deployment', database, new Date(0)));
+  return fingerprintOf(signatures, 'deployment', database);
+}
+
+/** A short text that is the same for equal values of one deployment, and does not reveal them. */
+export function fingerprintOf(signatures: LinkSigner, purpose: string, value: string): string {
+  const signed = new URLSearchParams(signatures.sign(purpose, value, new Date(0)));
   return (signed.get('signature') ?? '').slice(0, FINGERPRINT_CHARACTERS);
 }
 

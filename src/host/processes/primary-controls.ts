@@ -4,8 +4,10 @@ import { envFile, saveSettings } from '../../../config/env-file.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import { grantedCores } from '../../platform/concurrency/control-group.ts';
 import { takeLoadSnapshot } from '../../platform/metrics/load.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { HostReporter } from '../operator/host-report.ts';
+import { type AlikeSettings, hasObject } from './alike-settings.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -21,8 +23,11 @@ export function createPrimaryControls(options: {
   reporter: HostReporter;
   /** The log, which gets one line for each change by an operator. */
   log: Logger;
+  /** The fingerprints of the settings that all hosts need to have alike. */
+  alikeSettings: AlikeSettings['fingerprints'];
+  objects: ObjectStore;
 }): ControlHandler {
-  const { hostId, supervisor, capacity, reporter, log } = options;
+  const { hostId, supervisor, capacity, reporter, log, alikeSettings, objects } = options;
 
   async function set({ name, value, save, by }: Extract<ProcessControl, { kind: 'set' }>) {
     const before = capacity.values()[name];
@@ -72,6 +77,13 @@ export function createPrimaryControls(options: {
       case 'log':
         reporter.recordMark({ kind: 'log', by: control.by, text: logLevelText(control) });
         return null;
+      case 'settings': {
+        const report: AlikeSettings = {
+          fingerprints: alikeSettings,
+          hasObject: await hasObject(objects, control.object),
+        };
+        return { ...report };
+      }
       case 'pools':
         return null;
     }

@@ -100,6 +100,7 @@ export function createProcessControls(options: {
         capacity.set(control.name, control.value);
         return { [control.name]: control.value };
       case 'drain':
+      case 'settings':
         return null;
     }
   };

@@ -7,12 +7,8 @@ import t, { type Test } from 'tap';
 import { startPrivateRedis } from '../../../bench/services/redis.ts';
 import { readSettings } from '../../../config/index.ts';
 import { latencyFinding } from '../../../src/host/doctor/finding.ts';
-import {
-  checkHosts,
-  checkRedis,
-  redisConnectionsFinding,
-  redisVersionFinding,
-} from '../../../src/host/doctor/redis.ts';
+import { checkHosts } from '../../../src/host/doctor/hosts.ts';
+import { checkRedis, redisConnectionsFinding, redisVersionFinding } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { deploymentFingerprint, holdRedisPrefix } from '../../../src/host/processes/deployment.ts';
 import { LinkSigner } from '../../../src/platform/http/signatures.ts';

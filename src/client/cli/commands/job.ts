@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { ImageBytes } from '../../bodies.ts';
@@ -6,6 +5,7 @@ import type { Darkroom } from '../../client.ts';
 import type { Job, JobRequest, JobSummary, PresetStep } from '../../schema.ts';
 import type { CliCommand, CliContext } from '../context.ts';
 import { EXIT_CODES, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
+import { makeFolder } from '../folders.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
 import { type ParsedOp, parseOp, readListOption, requireExactlyOneWorkOption } from '../parameters.ts';
 import type { Terminal } from '../terminal.ts';
@@ -79,6 +79,7 @@ async function runJob(args: readonly string[], context: CliContext): Promise<num
     terminal.writeResult(estimate, `${totalItems} items, ${credits + overageCredits} credits`);
     return EXIT_CODES.done;
   }
+  if (typeof values.output === 'string') await makeFolder(values.output);
   const assetIds = await uploadInputs(client, inputs, request.collection, terminal);
   const job = await client.jobs.submit({ ...request, ...(assetIds.length > 0 && { assetIds }) });
   if (values.detach === true) return printJobResult(job, terminal);
@@ -158,7 +159,6 @@ async function saveResults(
   folder: string,
   terminal: Terminal,
 ): Promise<void> {
-  await mkdir(folder, { recursive: true });
   for await (const { index, variant, assetId, resultAssetId, output } of client.jobs.items(id)) {
     if (resultAssetId === undefined) {
       if (output !== undefined) terminal.writeResult({ index, assetId, output }, JSON.stringify(output));

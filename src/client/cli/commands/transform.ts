@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import type { ImageInput } from '../../bodies.ts';
 import type { Darkroom } from '../../client.ts';
@@ -11,6 +11,7 @@ import {
 import type { Picture } from '../../picture.ts';
 import type { CliCommand, CliContext } from '../context.ts';
 import { EXIT_CODES, exitCodeOf, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
+import { makeFolder } from '../folders.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
 import { OutputJournal } from '../journal.ts';
 import { type ParsedOp, parseOp } from '../parameters.ts';
@@ -154,6 +155,8 @@ async function transformAll(
   const { terminal } = context;
   const client = await context.client();
   const work = layer === undefined ? imageWork.work : [imageWork.work, layer];
+  // The folder is created first, so that no call is paid for if it cannot be.
+  await makeFolder(folder);
   const journal = await OutputJournal.open(folder, work);
   const left = again ? [...inputs] : inputs.filter((input) => !journal.has(input));
   let [done, code, isOver] = [inputs.length - left.length, EXIT_CODES.done as number, false];
@@ -178,7 +181,7 @@ async function transformAll(
         }
         const file = outputFileName(names, { input: input.stem, name: one.name, format: one.picture.format });
         const path = join(folder, file);
-        await mkdir(dirname(path), { recursive: true });
+        await makeFolder(dirname(path));
         await one.picture.save(path);
         printPicture(terminal, input, path, one.picture, one.name);
         saved.push(file);

@@ -3,6 +3,7 @@ import { constants, type Dir, type Stats } from 'node:fs';
 import { access, type FileHandle, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
+import { makeFolder } from '../../folders.ts';
 import { DAY_MS } from '../../values/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import {
@@ -200,7 +201,7 @@ async function writeObjectFile(
 
 /** Creates the directory, and removes temporary files of dead processes, which are older than a day. */
 async function prepareTemporaryFolder(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  makeFolder(directory);
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
     const stats = await statOrNull(path);
