@@ -62,7 +62,7 @@ const TOP_COLUMNS = [
 const TOP_COMMAND: AdminCommand = {
   name: 'top',
   about:
-    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, delivered pictures by origin, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',
+    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, the mean time of a model call, refusals by reason, delivered pictures by origin, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',
   options: { seconds: 'N', watch: null },
   async run({ options }, { coordination }) {
     const seconds = Number(options.seconds ?? DEFAULT_TOP_SECONDS);

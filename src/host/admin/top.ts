@@ -18,6 +18,7 @@ export interface LoadRow {
   storeMs: number;
   /** The share of the time of all store queries that was spent on queries for which no request waited. */
   backgroundStoreShare: number;
+  /** The mean duration of a model call. Jobs make these calls, so that no response waits for them. */
   providerMs: number;
   /** Job items in progress, and webhook attempts in flight. */
   jobItems: number;
@@ -118,8 +119,10 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
   const perAnswer = (total: number) => (answers > 0 ? (total * MS_PER_SECOND) / answers : 0);
   const storeSeconds = of('darkroom_request_store_seconds_total');
   const allSeconds = of('darkroom_store_duration_seconds_sum');
+  const providerSeconds = of('darkroom_provider_call_seconds_sum');
+  const providerCalls = of('darkroom_provider_call_seconds_count');
   const part = (...names: string[]) =>
-    perAnswer(names.reduce((sum, one) => sum + of(`darkroom_op_part_seconds_total ${one}`), 0));
+    perAnswer(names.reduce((sum, one) => sum + of(`darkroom_op_part_seconds_total call ${one}`), 0));
   return {
     name,
     scope,
@@ -134,7 +137,7 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
     backgroundStoreShare: allSeconds === 0 ? 0 : Math.max(0, 1 - storeSeconds / allSeconds),
     jobItems: of('darkroom_job_items_running'),
     webhookAttempts: of('darkroom_webhook_attempts_in_flight'),
-    providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
+    providerMs: providerCalls === 0 ? 0 : (providerSeconds * MS_PER_SECOND) / providerCalls,
     refusals: ratesByLabel(values, REFUSALS_PREFIX, seconds),
     delivered: ratesByLabel(values, DELIVERED_PREFIX, seconds),
     connections: of('nodejs_active_resources TCPSocketWrap'),

@@ -172,11 +172,11 @@ export function slowResponseVerdict(row: LoadRow): HostVerdict {
 }
 
 /**
- * Whether most of the time was spent on stores, models or clients. This rules out a lack of cores, which would also
- * make the work on pixels long.
+ * Whether most of the time was spent on stores or clients. This rules out a lack of cores, which would also make the
+ * work on pixels long.
  */
-function waitsMostlyForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
-  return Math.max(storeMs, providerMs, uploadMs) >= MIN_EXTERNAL_WAIT_FACTOR * (waitMs + pixelsMs);
+function waitsMostlyForOthers({ storeMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
+  return Math.max(storeMs, uploadMs) >= MIN_EXTERNAL_WAIT_FACTOR * (waitMs + pixelsMs);
 }
 
 function slowVerdict(sentence: string, fix?: HostVerdict['fix']): HostVerdict {
@@ -189,11 +189,6 @@ function largestPartVerdict(row: LoadRow): HostVerdict {
     [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],
     [row.pixelsMs, 'the work on pixels', 'Pictures are large or ops costly; more cores make more at once.'],
     [row.storeMs, 'the stores', 'See "A store is slow" in docs/operating.md.'],
-    [
-      row.providerMs,
-      'the model providers',
-      'Their answers take this long; see darkroom_provider_call_seconds.',
-    ],
   ] as const;
   const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
   if (ms === 0) return slowVerdict('No measured part of the answers took any time.');

@@ -50,7 +50,7 @@ const History = Type.Object(
     at: Type.Array(Type.Integer({ description: 'Epoch milliseconds.' })),
     series: Type.Record(Type.String(), Type.Array(Type.Union([Type.Number(), Type.Null()])), {
       description:
-        'A value for each instant. `rate`: answers per second; `p50`, `p99` and the parts of the mean answer `waitMs`, `uploadMs`, `pixelsMs`, `storeMs`, `providerMs`; `items` of jobs and `webhooks` in hand; `refused/{reason}` per second; `cpu/{role}` in cores; `memory/{role}` in bytes.',
+        'A value for each instant. `rate`: answers per second; `p50`, `p99` and the parts of the mean answer `waitMs`, `uploadMs`, `pixelsMs`, `storeMs`; `providerMs`: the mean time of a model call; `items` of jobs and `webhooks` in hand; `refused/{reason}` per second; `cpu/{role}` in cores; `memory/{role}` in bytes.',
     }),
     marks: Type.Array(
       Type.Object({

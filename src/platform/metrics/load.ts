@@ -32,10 +32,13 @@ const SNAPSHOT_SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly
     darkroom_request_duration_seconds_count: [],
   },
   darkroom_pool_wait_seconds: { darkroom_pool_wait_seconds_sum: ['work'] },
-  darkroom_provider_call_seconds: { darkroom_provider_call_seconds_sum: [] },
+  darkroom_provider_call_seconds: {
+    darkroom_provider_call_seconds_sum: [],
+    darkroom_provider_call_seconds_count: [],
+  },
   darkroom_store_duration_seconds: { darkroom_store_duration_seconds_sum: [] },
   ...singleSampleMetrics({
-    darkroom_op_part_seconds_total: ['part'],
+    darkroom_op_part_seconds_total: ['work', 'part'],
     darkroom_request_store_seconds_total: [],
     darkroom_job_items_running: [],
     darkroom_webhook_attempts_in_flight: [],

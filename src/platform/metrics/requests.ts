@@ -7,6 +7,7 @@ interface AnsweredRequest {
   /** The pattern of the route, never the path of the request. */
   route: string;
   status: number;
+  /** The duration, without a wait that the caller asked for. */
   seconds: number;
   /** The part of the duration for which the request waited for stores. */
   storeSeconds: number;
@@ -36,7 +37,7 @@ interface RouteSeries {
 export class RequestMeter {
   readonly #durations = new DurationHistogram({
     name: 'darkroom_request_duration_seconds',
-    help: 'Time from the request to the end of its answer.',
+    help: 'Time from the request to the end of its answer, without the wait for the end of a job that the caller asked for.',
     labelNames: ['method', 'route', 'status'],
     bounds: REQUEST_DURATION_BOUNDS_SECONDS,
   });

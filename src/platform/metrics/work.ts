@@ -30,8 +30,8 @@ export class OpMeter {
   });
   readonly #parts = new Counter({
     name: 'darkroom_op_part_seconds_total',
-    help: 'Time of successful runs by op and part: admit (gate and credential), fetch (reading the body or fetching the url), queue, decode, process, encode. libvips is lazy: a part of decode and encode is in process.',
-    labelNames: ['op', 'part'],
+    help: 'Time of successful runs by op, class (call or job) and part: admit (gate and credential), fetch (reading the body or fetching the url), queue, decode, process, encode. libvips is lazy: a part of decode and encode is in process.',
+    labelNames: ['op', 'work', 'part'],
   });
   readonly #bytes = new Counter({
     name: 'darkroom_op_bytes_total',
@@ -51,7 +51,7 @@ export class OpMeter {
     this.#durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
     for (const part of RUN_PARTS) {
       const ms = run[`${part}Ms`];
-      if (ms !== undefined) this.#parts.inc({ op, part }, ms / 1000);
+      if (ms !== undefined) this.#parts.inc({ op, work, part }, ms / 1000);
     }
     this.#bytes.inc({ op, direction: 'in' }, bytesIn);
     this.#bytes.inc({ op, direction: 'out' }, bytesOut);

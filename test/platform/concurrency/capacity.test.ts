@@ -1,5 +1,6 @@
 // needs: pixels
 import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import type { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { libuvThreadCount } from '../../../src/platform/concurrency/capacity.ts';
@@ -65,12 +66,15 @@ t.test('a change of IMAGE_THREADS reaches the items that a process works on', as
   t.equal(worked(), 2);
 });
 
+const request = {} as FastifyRequest;
+
 t.test('a change of PROCESSES reaches the share that a process has of the waits of its host', async (t) => {
   const capacity = smallCapacity();
   const waits = new JobEndWaiters({ limit: () => Math.ceil(4 / capacity.processes()), draining: never });
   const open = new AbortController();
   const read = async () => ({ status: 'PENDING' }) as never;
-  const wait = () => waits.untilEnded('job_1', 60_000, { accountId: 'a', client: open.signal, read });
+  const wait = () =>
+    waits.untilEnded('job_1', 60_000, { accountId: 'a', request, client: open.signal, read });
   const held = [wait(), wait()];
   capacity.set('PROCESSES', 2);
   await t.rejects(wait(), { code: 'provider_unavailable' }, 'a second process has the other half');
@@ -86,7 +90,7 @@ t.test('of the waits of a full process, those of the account with the most end f
   const read = async () => ({ status: 'PENDING' }) as never;
   const ended: string[] = [];
   const wait = (accountId: string) =>
-    waits.untilEnded('job_1', 60_000, { accountId, client: open.signal, read }).then(() => {
+    waits.untilEnded('job_1', 60_000, { accountId, request, client: open.signal, read }).then(() => {
       if (!open.signal.aborted) ended.push(accountId);
     });
   const held = ['a', 'a', 'a', 'a', 'b', 'b'].map(wait);

@@ -8,6 +8,8 @@ import { JOB_TYPES } from '../../../src/product/jobs/job.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
 
+/** How long the sandbox's model takes. */
+const MODEL_MS = 3_000;
 const ALERTS = join(import.meta.dirname, '../../../deploy/prometheus/alerts.yaml');
 
 /**
@@ -60,6 +62,23 @@ t.test('a fresh instance has each series whose growth an alert looks at, and it 
     );
 });
 
+t.test('the wait for a job that a caller asks for makes no slow answer', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account({ credits: 100 });
+  const slow = { op: 'generate', model: 'sandbox-image', prompt: `[sandbox:wait=${MODEL_MS}]`, wait: 60 };
+  const submitted = await server.call('/jobs', { key, json: slow });
+  t.match(submitted.json.data, { status: 'COMPLETED' });
+  const { id } = (await server.call('/jobs', { key, json: { ...slow, wait: 0 } })).json.data;
+  t.match((await server.call(`/jobs/${id}?wait=60`, { key })).json.data, { status: 'COMPLETED' });
+  const samples = samplesOf((await server.call('//metrics')).bytes.toString('utf8'));
+  const took = (labels: string) =>
+    samples.get(`darkroom_request_duration_seconds_sum{${labels},status="200"}`) ?? 0;
+  for (const labels of ['method="POST",route="/api/v1/jobs"', 'method="GET",route="/api/v1/jobs/:jobId"']) {
+    t.ok(took(labels) > 0);
+    t.ok(took(labels) < MODEL_MS / 1_000, 'the model alone takes longer');
+  }
+});
+
 t.test('what happened is told by pool, op, refusal and store, and nothing of an account', async (t) => {
   const server = await startServer(t);
   const { id, key, keyId } = await server.account();
@@ -82,7 +101,7 @@ t.test('what happened is told by pool, op, refusal and store, and nothing of an 
   t.equal(samples.get('darkroom_op_duration_seconds_count{op="resize",work="call"}'), 1);
   t.equal(samples.get('darkroom_op_bytes_total{op="resize",direction="in"}'), jpeg.length);
   t.equal(samples.get('darkroom_op_bytes_total{op="resize",direction="out"}'), made.bytes.length);
-  t.ok((samples.get('darkroom_op_part_seconds_total{op="resize",part="process"}') ?? 0) > 0);
+  t.ok((samples.get('darkroom_op_part_seconds_total{op="resize",work="call",part="process"}') ?? 0) > 0);
   t.equal(samples.get('darkroom_pool_wait_seconds_count{pool="image",work="call"}'), 1);
   t.equal(
     samples.get('darkroom_pool_work_total{pool="image",work="call",kind="transform",outcome="done"}'),

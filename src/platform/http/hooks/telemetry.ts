@@ -13,6 +13,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** How long the request has waited for stores; null before its first hook. */
     storeTime: StoreWaitTime | null;
+    /**
+     * The time for which the request waited because its caller asked for it, such as for the end of a job. The metrics
+     * leave it out of the duration.
+     */
+    requestedWaitSeconds: number;
   }
 }
 
@@ -32,6 +37,7 @@ export function installRequestMetrics(
   { requests, collect, port, token }: HttpMetricsOptions,
 ): void {
   app.decorateRequest('storeTime', null);
+  app.decorateRequest('requestedWaitSeconds', 0);
   app.addHook('onRequest', (request, _reply, done) => {
     request.storeTime = new StoreWaitTime();
     storeTimeOfRequest.run(request.storeTime, done);
@@ -49,7 +55,7 @@ export function installRequestMetrics(
       method: request.method,
       route: request.routeOptions.url ?? NO_ROUTE_LABEL,
       status: reply.statusCode,
-      seconds: reply.elapsedTime / 1000,
+      seconds: Math.max(0, reply.elapsedTime / 1000 - request.requestedWaitSeconds),
       storeSeconds: request.storeTime?.seconds() ?? 0,
       ...(refusal !== undefined && {
         refusal: { code: refusal.code, reason: String(refusal.details?.reason ?? '') },

@@ -67,8 +67,8 @@ export interface OperatorHistory {
   at: number[];
   /**
    * A value for each instant. `rate`: answers per second; `p50`, `p99` and the parts of the mean answer `waitMs`,
-   * `uploadMs`, `pixelsMs`, `storeMs`, `providerMs`; `items` of jobs and `webhooks` in hand; `refused/{reason}` per
-   * second; `cpu/{role}` in cores; `memory/{role}` in bytes.
+   * `uploadMs`, `pixelsMs`, `storeMs`; `providerMs`: the mean time of a model call; `items` of jobs and `webhooks`
+   * in hand; `refused/{reason}` per second; `cpu/{role}` in cores; `memory/{role}` in bytes.
    */
   series: Record<string, (number | null)[]>;
   /** What was done to the host, and what happened to it. */

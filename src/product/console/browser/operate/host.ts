@@ -13,7 +13,6 @@ const RESPONSE_TIME_PARTS: readonly [name: string, label: string][] = [
   ['uploadMs', 'upload'],
   ['pixelsMs', 'pixels'],
   ['storeMs', 'stores'],
-  ['providerMs', 'models'],
 ];
 
 /**
