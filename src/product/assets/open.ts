@@ -98,8 +98,8 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
     countAssets: (accountId) => quota.countStored(accountId),
 
     async findMissingAssets(accountId, assetIds) {
-      const done = new Set(await store.findDoneIds(accountId, assetIds));
-      return assetIds.filter((id) => !done.has(id));
+      const usableIds = new Set(await store.findDoneIds(accountId, assetIds));
+      return assetIds.filter((id) => !usableIds.has(id));
     },
 
     jobs: { reader: inputs, store, quota: new JobOutputQuota(documents, now), outputs },

@@ -72,13 +72,13 @@ const MAX_MOVE_PAUSE_MS = 20;
 export class CreditMovements {
   readonly #store: BillingStore;
   readonly #now: () => Date;
-  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #queueEnds = new Map<string, Promise<unknown>>();
   /** The reference of the last ledger row that this process has written, by account. */
   readonly #lastWrittenReferences = new LRUCache<string, string>({ max: 10_000 });
   /** The number of movements that this process has made, by account. */
   readonly #moveCounts = new LRUCache<string, number>({ max: 10_000 });
   /** Ledger rows that are being written, by account. */
-  readonly #writing = new Map<string, Promise<void>>();
+  readonly #runningWrites = new Map<string, Promise<void>>();
 
   constructor(store: BillingStore, now: () => Date) {
     this.#store = store;
@@ -129,15 +129,15 @@ export class CreditMovements {
    * ledger rows.
    */
   #enqueue<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#queues.get(accountId) ?? Promise.resolve()).then(work, work);
-    const settled = turn
+    const result = (this.#queueEnds.get(accountId) ?? Promise.resolve()).then(work, work);
+    const queueEnd = result
       .catch(() => undefined)
-      .then(() => this.#writing.get(accountId))
+      .then(() => this.#runningWrites.get(accountId))
       .finally(() => {
-        if (this.#queues.get(accountId) === settled) this.#queues.delete(accountId);
+        if (this.#queueEnds.get(accountId) === queueEnd) this.#queueEnds.delete(accountId);
       });
-    this.#queues.set(accountId, settled);
-    return turn;
+    this.#queueEnds.set(accountId, queueEnd);
+    return result;
   }
 
   #moveCountOf(accountId: string): number {
@@ -180,10 +180,10 @@ export class CreditMovements {
     if (!hasMoved) return 'overtaken';
     // The row is written in the background. If the write fails, the movement still counts, and the next movement of the
     // account writes the row or throws.
-    const writing = this.#writeRowOnce(accountId, row)
+    const runningWrite = this.#writeRowOnce(accountId, row)
       .catch(() => undefined)
-      .finally(() => this.#writing.delete(accountId));
-    this.#writing.set(accountId, writing);
+      .finally(() => this.#runningWrites.delete(accountId));
+    this.#runningWrites.set(accountId, runningWrite);
     return 'moved';
   }
 

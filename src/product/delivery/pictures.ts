@@ -60,7 +60,7 @@ interface PicturesOptions {
 export class DeliveredPictures {
   readonly #options: PicturesOptions;
   /** The pictures that are being read or made. A picture stays here until it is cached. */
-  readonly #running = new Map<string, Promise<CachedPicture>>();
+  readonly #runningPictures = new Map<string, Promise<CachedPicture>>();
   readonly #memory = new LRUCache<string, CachedPicture>({
     maxSize: MAX_PICTURES_IN_MEMORY_BYTES,
     maxEntrySize: MAX_PICTURE_IN_MEMORY_BYTES,
@@ -89,13 +89,13 @@ export class DeliveredPictures {
   async findOrMake(request: PictureRequest): Promise<CachedPicture> {
     const kept = this.findInMemory(request);
     if (kept !== null) return kept;
-    const running = this.#running.get(request.path);
+    const running = this.#runningPictures.get(request.path);
     if (running !== undefined) return this.#countAnswer('joined', await running);
     const answer = Promise.withResolvers<CachedPicture>();
-    this.#running.set(request.path, answer.promise);
+    this.#runningPictures.set(request.path, answer.promise);
     this.#serve(request, answer.resolve)
       .catch(answer.reject)
-      .finally(() => this.#running.delete(request.path));
+      .finally(() => this.#runningPictures.delete(request.path));
     return answer.promise;
   }
 

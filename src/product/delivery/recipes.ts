@@ -48,7 +48,7 @@ export interface PictureRecipe {
 
 /** The recipe of a preset: the promise of its read, and the recipe itself once it was read. */
 interface CachedPresetRecipe {
-  found: Promise<PictureRecipe>;
+  reading: Promise<PictureRecipe>;
   recipe?: PictureRecipe;
 }
 
@@ -124,18 +124,18 @@ export class PictureRecipes {
   #findPreset(accountId: string, work: PresetWork): Promise<PictureRecipe> {
     const key = cacheKeyOf(accountId, work);
     const known = this.#presetRecipes.get(key);
-    if (known !== undefined) return known.found;
-    const found = this.#presets.find(accountId, presetReferenceOf(work), 'preset').then(recipeOfPreset);
-    const look: CachedPresetRecipe = { found };
-    this.#presetRecipes.set(key, look);
-    found.then(
+    if (known !== undefined) return known.reading;
+    const reading = this.#presets.find(accountId, presetReferenceOf(work), 'preset').then(recipeOfPreset);
+    const cached: CachedPresetRecipe = { reading };
+    this.#presetRecipes.set(key, cached);
+    reading.then(
       (recipe) => {
-        look.recipe = recipe;
+        cached.recipe = recipe;
       },
       // A failure is not cached, because a missing preset may be created at any time, and a store may respond again.
       () => this.#presetRecipes.delete(key),
     );
-    return found;
+    return reading;
   }
 }
 

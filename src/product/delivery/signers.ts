@@ -59,7 +59,7 @@ export class SigningKeyCache {
    */
   readonly #cachedKeys = new LRUCache<string, CachedKey>({ max: MAX_CACHED_KEYS });
   readonly #unknownKeys: LRUCache<string, true>;
-  readonly #running = new Map<string, Promise<SigningAccount | null>>();
+  readonly #runningReads = new Map<string, Promise<SigningAccount | null>>();
   /** The secret that is used for unknown keys, so that verifying them takes the same time. */
   readonly #decoySecret = randomBytes(32).toString('base64url');
   #unsubscribe: Array<() => void> = [];
@@ -125,13 +125,13 @@ export class SigningKeyCache {
   #forget(keyId: string): void {
     this.#cachedKeys.delete(keyId);
     // A read that is still running began before the change, so its result must not be cached.
-    this.#running.delete(keyId);
+    this.#runningReads.delete(keyId);
   }
 
   #forgetAccount(accountId: string): void {
     for (const [keyId, { signer }] of this.#cachedKeys.entries())
       if (signer.accountId === accountId) this.#forget(keyId);
-    this.#running.clear();
+    this.#runningReads.clear();
   }
 
   #freshKey(keyId: string): CachedKey | undefined {
@@ -141,30 +141,30 @@ export class SigningKeyCache {
   }
 
   #find(keyId: string, mayReadStore: boolean): Promise<SigningAccount | null> | SigningAccount | null {
-    const look = this.#freshKey(keyId);
-    if (look !== undefined) return look.signer;
+    const cached = this.#freshKey(keyId);
+    if (cached !== undefined) return cached.signer;
     if (!KEY_ID_PATTERN.test(keyId) || this.#unknownKeys.has(keyId)) return null;
     if (!mayReadStore && !this.#cachedKeys.has(keyId)) return null;
-    const running = this.#running.get(keyId);
+    const running = this.#runningReads.get(keyId);
     if (running !== undefined) return running;
     const atMs = this.#options.now().getTime();
-    const found = this.#readKey(keyId).then(
+    const read = this.#readKey(keyId).then(
       (signer) => {
         // The result is cached only if the key or its account has not changed since the read began.
-        if (this.#running.get(keyId) !== found) return signer;
-        this.#running.delete(keyId);
+        if (this.#runningReads.get(keyId) !== read) return signer;
+        this.#runningReads.delete(keyId);
         const last = this.#cachedKeys.get(keyId)?.signer;
         if (signer === null) this.#cachedKeys.delete(keyId);
         else this.#cachedKeys.set(keyId, { signer: last?.plan === signer.plan ? last : signer, atMs });
         return signer;
       },
       (error: unknown) => {
-        if (this.#running.get(keyId) === found) this.#running.delete(keyId);
+        if (this.#runningReads.get(keyId) === read) this.#runningReads.delete(keyId);
         throw error;
       },
     );
-    this.#running.set(keyId, found);
-    return found;
+    this.#runningReads.set(keyId, read);
+    return read;
   }
 
   async #readKey(keyId: string): Promise<SigningAccount | null> {

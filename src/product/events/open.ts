@@ -88,8 +88,8 @@ export class EventOutbox {
    * missed only during the few milliseconds that the message takes.
    */
   async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
-    const known = this.#wantedTypes.get(accountId);
-    if (known !== undefined) return (await known).has(type);
+    const cached = this.#wantedTypes.get(accountId);
+    if (cached !== undefined) return (await cached).has(type);
     const types = this.#readWantedTypes(accountId);
     this.#wantedTypes.set(accountId, types);
     // A failed read is removed from the cache, so that the next call tries again.

@@ -70,13 +70,13 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
       models: () => providers.capacity,
     },
     maxClaimedItems: capacity.jobItems,
-    onEnd: waits.notify,
+    onEnd: waits.endWaits,
   };
   const typicalItemSeconds = await TypicalItemSeconds.open(documents);
   const { perform } = new ItemPerformer(context, {
     runPass: createPassWork(options),
     runPage: createPageWork(options),
-    runModel: createModelWork(context, { providers, typicalItemSeconds: typicalItemSeconds }),
+    runModel: createModelWork(context, { providers, typicalItemSeconds }),
   });
   const lifecycle = await JobLifecycle.open(context, tracedPerform(perform, options.tracing));
   const { reading } = lifecycle;

@@ -125,7 +125,7 @@ const MAX_CACHED_FILES = 30_000;
  */
 const ARCHIVE_CACHE_TTL_MS = 60_000;
 const EXTENSIONS_UNLIKE_FORMAT: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
-const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
+const UNSAFE_NAME_CHARACTERS_PATTERN = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
 
 interface JobResult {
@@ -168,8 +168,8 @@ export class JobResults {
     const { store } = this.#context.assets;
     const counts = await Promise.all(ended.map(({ accountId, _id }) => store.countOutputs(accountId, _id)));
     const key = ended.map(({ _id }, index) => `${_id}/${counts[index]}`).join(' ');
-    const known = this.#archives.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#archives.get(key);
+    if (cached !== undefined) return cached;
     const archive = this.#buildArchive(ended);
     const totalItems = ended.reduce((sum, job) => sum + job.totalItems, 0);
     this.#archives.set(key, archive, { size: Math.max(1, totalItems) });
@@ -259,5 +259,5 @@ export function resultFileName(
 }
 
 function safeFileName(name: string): string {
-  return name.replace(UNSAFE_NAME_CHARACTERS, '_').slice(0, MAX_NAME_CHARACTERS).toWellFormed();
+  return name.replace(UNSAFE_NAME_CHARACTERS_PATTERN, '_').slice(0, MAX_NAME_CHARACTERS).toWellFormed();
 }

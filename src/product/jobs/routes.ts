@@ -218,7 +218,7 @@ function installReadRoute(app: FastifyInstance, options: JobRoutesOptions): void
       const { accountId } = gate.requireCaller(request);
       const view = parseJobView(request.query);
       const read = () => lifecycle.reading.find(accountId, request.params.jobId);
-      const terms = { accountId, request, client: clientGoneSignal(reply), read };
+      const terms = { accountId, request, clientSignal: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, parseWaitMs(request.query.wait), terms);
       const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
       return successEnvelope('Job read.', await lifecycle.reading.view(job, view, takeSlot));
@@ -337,7 +337,7 @@ async function waitForSingleItem(
   if (waitMs <= 0 || job.totalItems !== 1) return { job, code: 201 };
   const { _id, accountId } = job;
   const read = () => lifecycle.reading.find(accountId, _id);
-  const terms = { accountId, request, client: clientGoneSignal(reply), read, known: job };
+  const terms = { accountId, request, clientSignal: clientGoneSignal(reply), read, known: job };
   const ended = await waits.untilEnded(_id, waitMs, terms).catch(() => job);
   return { job: ended, code: hasEnded(ended) ? 200 : 202 };
 }

@@ -323,13 +323,13 @@ export class JobsStore {
       by: { type: 'type' },
       sums: { total: 'totalItems', settled: 'settledItems' },
     });
-    const oldest = rows.map(async ({ type, total, settled }) => {
+    const openWork = rows.map(async ({ type, total, settled }) => {
       const options = { sort: sortBy('_id'), fields: ['createdAt'] };
       const first = await this.#jobs.findOne({ ...unfinished, type }, options);
       const oldestAt = first?.createdAt ?? this.#now().toISOString();
       return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
     });
-    return Promise.all(oldest);
+    return Promise.all(openWork);
   }
 
   /** For the operator: the jobs of every account that run or wait. */

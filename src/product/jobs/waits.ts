@@ -21,7 +21,7 @@ interface JobEndWait {
   accountId: string;
   request: FastifyRequest;
   /** Aborts when the client disconnects. */
-  client: AbortSignal;
+  clientSignal: AbortSignal;
   read: () => Promise<JobDocument>;
   /** The job that the submit has just created, which saves the first read. */
   known?: JobDocument;
@@ -54,7 +54,7 @@ export class JobEndWaiters {
    * Ends the waits for a job that has ended.
    * @param job the ended job after its clean-up. Absent: each wait reads it.
    */
-  notify = (jobId: string, job?: JobDocument): void => {
+  endWaits = (jobId: string, job?: JobDocument): void => {
     if (job !== undefined) this.#recentlyEnded.set(jobId, job);
     this.#endEvents.emit(jobId, job);
   };
@@ -67,14 +67,14 @@ export class JobEndWaiters {
   async untilEnded(jobId: string, waitMs: number, terms: JobEndWait): Promise<JobDocument> {
     if (waitMs <= 0) return terms.read();
     const { accountId } = terms;
-    const given = new AbortController();
-    const giveUp = () => given.abort();
+    const leaveController = new AbortController();
+    const giveUp = () => leaveController.abort();
     this.#makeRoom(accountId);
     this.#waiting.add(accountId, giveUp);
     const startMs = performance.now();
     try {
-      const client = AbortSignal.any([terms.client, given.signal]);
-      return await this.#wait(jobId, waitMs, { ...terms, client });
+      const clientSignal = AbortSignal.any([terms.clientSignal, leaveController.signal]);
+      return await this.#wait(jobId, waitMs, { ...terms, clientSignal });
     } finally {
       this.#waiting.remove(accountId, giveUp);
       // The caller asked for this wait, so that it does not make the answer a slow one.
@@ -92,24 +92,28 @@ export class JobEndWaiters {
     }
   }
 
-  async #wait(jobId: string, waitMs: number, { client, read, known }: JobEndWait): Promise<JobDocument> {
+  async #wait(
+    jobId: string,
+    waitMs: number,
+    { clientSignal, read, known }: JobEndWait,
+  ): Promise<JobDocument> {
     const until = performance.now() + waitMs;
-    const signal = AbortSignal.any([client, this.#options.draining]);
+    const signal = AbortSignal.any([clientSignal, this.#options.draining]);
     for (let first = known; ; first = undefined) {
       const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
       this.#endEvents.once(jobId, resolve);
-      const timer = new AbortController();
+      const sleepController = new AbortController();
       try {
         const job = first === undefined ? await read() : (this.#recentlyEnded.get(jobId) ?? first);
         const remainingMs = until - performance.now();
         if (hasEnded(job) || remainingMs <= 0 || signal.aborted) return job;
         const pause = sleep(Math.min(remainingMs, JOB_POLL_INTERVAL_MS), undefined, {
-          signal: AbortSignal.any([signal, timer.signal]),
+          signal: AbortSignal.any([signal, sleepController.signal]),
         });
         const endedJob = await Promise.race([ended, pause.catch(() => undefined)]);
         if (endedJob !== undefined) return endedJob;
       } finally {
-        timer.abort();
+        sleepController.abort();
         this.#endEvents.off(jobId, resolve);
       }
     }

@@ -45,7 +45,7 @@ const ASSET_ID_PATTERN = /^ast_\w+$/;
  * URLs refuses private addresses, and the service may have one.
  */
 const RESULT_LINK_PATTERN = /\/results\/\w+\?expires=\d+&signature=[\w-]+$/;
-const HTTP_ADDRESS_SCHEMA = /^https?:\/\//i;
+const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
 
 /**
  * Opens the image to which an argument refers.
@@ -59,7 +59,7 @@ export async function openImageInput(
 ): Promise<ToolImage> {
   const assetId = assetIdIn(input);
   if (assetId !== null) return { assetId };
-  if (HTTP_ADDRESS_SCHEMA.test(input)) {
+  if (HTTP_ADDRESS_PATTERN.test(input)) {
     const [result] = RESULT_LINK_PATTERN.exec(input) ?? [];
     return result === undefined ? { url: input } : readPicture(result);
   }
@@ -70,7 +70,7 @@ export async function openImageInput(
 /** The asset id in an argument: the argument itself, or a part of a link. Null if it contains none. */
 export function assetIdIn(input: string): string | null {
   if (ASSET_ID_PATTERN.test(input)) return input;
-  return (HTTP_ADDRESS_SCHEMA.test(input) && assetIdInLink(input)) || null;
+  return (HTTP_ADDRESS_PATTERN.test(input) && assetIdInLink(input)) || null;
 }
 
 /** The asset id of an image. An image that is not an asset is uploaded first. */

@@ -38,7 +38,7 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
     ]);
     return { answerMessage, calls: new InProcessCalls(app) };
   });
-  const known = new Set(settings.CORS_ORIGINS.split(','));
+  const allowedOrigins = new Set(settings.CORS_ORIGINS.split(','));
 
   app.post(
     '/mcp',
@@ -56,8 +56,8 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
       const read = await readMessage(request);
       if ('refusal' in read) return reply.code(400).send(read.refusal);
       const { answerMessage, calls } = await loadTools();
-      const client = clientGoneSignal(reply);
-      const response = await answerMessage(toWebRequest(request, client), read.message, {
+      const clientSignal = clientGoneSignal(reply);
+      const response = await answerMessage(toWebRequest(request, clientSignal), read.message, {
         sourceFor: (signal) => calls.sourceFor(request, accountId, signal),
         report: (fault) => request.log.error({ err: fault }, 'A tool failed'),
       });
@@ -70,7 +70,7 @@ async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: Mc
    * service under a host name of its own.
    */
   function refuseUnknownOrigin({ headers: { origin } }: FastifyRequest): void {
-    if (origin === undefined || known.has('*') || known.has(origin)) return;
+    if (origin === undefined || allowedOrigins.has('*') || allowedOrigins.has(origin)) return;
     if (origin === new URL(publicUrl()).origin) return;
     const message = 'Pages of this origin may not call the service: its operator names them in CORS_ORIGINS.';
     throw new ApiError('forbidden', message, { param: 'Origin', details: { reason: 'origin' } });

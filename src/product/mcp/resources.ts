@@ -61,8 +61,8 @@ function unknownResourceError(uri: string): ResourceNotFoundError {
   const name = uri.replace(/^.*\//, '').replace(/\.\w+$/, '');
   const pages = new Map(MCP_RESOURCES.map((page) => [page.name, page.uri]));
   const ops = new Map(OP_NAMES.map((op): [string, string] => [op, `${URI_PREFIX}/docs/ops/${op}.md`]));
-  const known = new Map([...ops, ...pages]);
-  const suggest = likelyNames(name, [...known.keys()]).map((likely) => known.get(likely));
+  const uriByName = new Map([...ops, ...pages]);
+  const suggest = likelyNames(name, [...uriByName.keys()]).map((likely) => uriByName.get(likely));
   const error = new ResourceNotFoundError(
     uri,
     `Resource not found: ${uri}.${meantWordHint(suggest.map(String))}`,

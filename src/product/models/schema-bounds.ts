@@ -79,16 +79,16 @@ function countLevels(value: unknown): number {
 /** The number of steps that a check takes. A schema counts again for each reference to it. */
 function countCheckSteps(root: JsonSchema): number {
   const targetOf = createReferenceResolver(root);
-  const known = new Map<unknown, number>();
+  const stepsByPart = new Map<unknown, number>();
   const count = (part: unknown): number => {
     if (typeof part !== 'object' || part === null) return 0;
-    const before = known.get(part);
+    const before = stepsByPart.get(part);
     if (before !== undefined) return before;
-    known.set(part, 1);
+    stepsByPart.set(part, 1);
     const { $ref, $defs: _, definitions: __, ...own } = part as Record<string, unknown>;
     const referred = typeof $ref === 'string' ? count(targetOf($ref)) : 0;
     const steps = Object.values(own).reduce<number>((sum, one) => sum + count(one), 1 + referred);
-    known.set(part, steps);
+    stepsByPart.set(part, steps);
     return steps;
   };
   return count(root);
@@ -128,15 +128,15 @@ function countLeastValues(root: JsonSchema): number | undefined {
   // Within a schema that has an $id, references are relative to the $id. They are not resolved here.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
   const targetOf = createReferenceResolver(root);
-  const known = new Map<unknown, number>();
+  const leastCounts = new Map<unknown, number>();
   const leastCountOf = (part: unknown): number =>
-    typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
+    typeof part === 'object' && part !== null ? (leastCounts.get(part) ?? Number.POSITIVE_INFINITY) : 1;
   for (let visits = schemas.length; visits <= MAX_VISITED_SCHEMAS; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
       const least = leastValueCountOf(schema, leastCountOf, targetOf);
       hasChanged ||= least !== leastCountOf(schema);
-      known.set(schema, least);
+      leastCounts.set(schema, least);
     }
     if (!hasChanged) return Math.max(leastCountOf(root), leastValueCountOfObject(root, leastCountOf));
   }

@@ -201,9 +201,9 @@ export class AnswerSchemaChecker {
     try {
       // The thread is started first, because its start must not count against the time limit of the task.
       await this.#thread.run({ kind: 'start' }, new AbortController().signal);
-      const limit = AbortSignal.timeout(MAX_SCHEMA_TASK_MS);
-      return await this.#thread.run(task, limit).catch((error: unknown) => {
-        if (limit.aborted || isOutOfMemory(error)) return undefined;
+      const timeLimitSignal = AbortSignal.timeout(MAX_SCHEMA_TASK_MS);
+      return await this.#thread.run(task, timeLimitSignal).catch((error: unknown) => {
+        if (timeLimitSignal.aborted || isOutOfMemory(error)) return undefined;
         throw error;
       });
     } finally {

@@ -121,14 +121,14 @@ export class Providers {
     signal: AbortSignal,
   ): Promise<ModelOutcome> {
     const startedMs = performance.now();
-    const deadline = AbortSignal.timeout(this.#options.settings.PROVIDER_TIMEOUT_SECONDS * 1_000);
-    const ended = AbortSignal.any([deadline, signal]);
-    const outcome = await this.#attempt(call, model, provider, ended).catch((error: unknown) => {
+    const deadlineSignal = AbortSignal.timeout(this.#options.settings.PROVIDER_TIMEOUT_SECONDS * 1_000);
+    const endSignal = AbortSignal.any([deadlineSignal, signal]);
+    const outcome = await this.#attempt(call, model, provider, endSignal).catch((error: unknown) => {
       if (signal.aborted) throw signal.reason;
-      const late = unavailableFault(
+      const lateError = unavailableFault(
         `The model did not answer within ${this.#options.settings.PROVIDER_TIMEOUT_SECONDS} s.`,
       );
-      return this.#classifyFailure(deadline.aborted ? late : error, call, model.provider);
+      return this.#classifyFailure(deadlineSignal.aborted ? lateError : error, call, model.provider);
     });
     const elapsedMs = performance.now() - startedMs;
     this.#meter(model.provider, outcome.kind === 'failure' ? outcome.code : 'answered', elapsedMs);

@@ -45,10 +45,10 @@ export function variableWarnings(
   const placeholders = variableNamesIn(html, css);
   const known = new PlaceholderNames([...variables.map(variableNameOf), ...placeholders]);
   const byEmptiness = Map.groupBy(placeholders, (name) => isMissingInRow(row, name));
-  const filled = highestNumbersByStem(byEmptiness.get(false) ?? []);
+  const filledNumbers = highestNumbersByStem(byEmptiness.get(false) ?? []);
   const optional = new Set(optionalVariableNames(variables));
   const empty = (byEmptiness.get(true) ?? []).filter(
-    (name) => !optional.has(name) && !isBeyondFilledSeries(name, filled),
+    (name) => !optional.has(name) && !isBeyondFilledSeries(name, filledNumbers),
   );
   return [
     ...warningsNamed('unknown_variable', findUnknownNames(row, known)),
@@ -61,19 +61,19 @@ export function variableWarnings(
  * stem `image` and the number 7.
  */
 function highestNumbersByStem(names: readonly string[]): ReadonlyMap<string, number> {
-  const last = new Map<string, number>();
+  const highest = new Map<string, number>();
   for (const [stem, number] of names.map(splitNumberedName))
-    last.set(stem, Math.max(number, last.get(stem) ?? number));
-  return last;
+    highest.set(stem, Math.max(number, highest.get(stem) ?? number));
+  return highest;
 }
 
 /**
  * Whether the name of a placeholder, such as `image7`, has a higher number than any name of its series in the row. The
  * placeholder may then stay empty.
  */
-function isBeyondFilledSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
+function isBeyondFilledSeries(name: string, filledNumbers: ReadonlyMap<string, number>): boolean {
   const [stem, number] = splitNumberedName(name);
-  return number >= 2 && (filled.get(stem) ?? number) <= number;
+  return number >= 2 && (filledNumbers.get(stem) ?? number) <= number;
 }
 
 /** Splits a name into its stem and its number: `image7` becomes `['image', 7]`. The number is -1 if there is none. */
@@ -174,14 +174,14 @@ export function blockedUrlWarnings(html: string): CallWarning[] {
   return warningsNamed('blocked_resource', [...new Set(schemes)]);
 }
 
-/** The values of attributes in all tags of a page, except in tags that `ignored` matches. */
-function attributeValues(html: string, attributes: RegExp, ignored?: RegExp): string[] {
+/** The values of attributes in all tags of a page, except in tags that `ignoredTagPattern` matches. */
+function attributeValues(html: string, attributePattern: RegExp, ignoredTagPattern?: RegExp): string[] {
   const values: string[] = [];
   for (const [tag] of html.matchAll(TAG_PATTERN)) {
     // Tags without attributes are skipped, because a page may have 50,000 tags, and searching a tag for attributes is
     // slow.
-    if (!tag.includes('=') || ignored?.test(tag)) continue;
-    for (const attribute of tag.matchAll(attributes)) values.push(matchedValue(attribute));
+    if (!tag.includes('=') || ignoredTagPattern?.test(tag)) continue;
+    for (const attribute of tag.matchAll(attributePattern)) values.push(matchedValue(attribute));
   }
   return values;
 }

@@ -74,7 +74,7 @@ t.test('a change of PROCESSES reaches the share that a process has of the waits 
   const open = new AbortController();
   const read = async () => ({ status: 'PENDING' }) as never;
   const wait = () =>
-    waits.untilEnded('job_1', 60_000, { accountId: 'a', request, client: open.signal, read });
+    waits.untilEnded('job_1', 60_000, { accountId: 'a', request, clientSignal: open.signal, read });
   const held = [wait(), wait()];
   capacity.set('PROCESSES', 2);
   await t.rejects(wait(), { code: 'provider_unavailable' }, 'a second process has the other half');
@@ -90,7 +90,7 @@ t.test('of the waits of a full process, those of the account with the most end f
   const read = async () => ({ status: 'PENDING' }) as never;
   const ended: string[] = [];
   const wait = (accountId: string) =>
-    waits.untilEnded('job_1', 60_000, { accountId, request, client: open.signal, read }).then(() => {
+    waits.untilEnded('job_1', 60_000, { accountId, request, clientSignal: open.signal, read }).then(() => {
       if (!open.signal.aborted) ended.push(accountId);
     });
   const held = ['a', 'a', 'a', 'a', 'b', 'b'].map(wait);

@@ -68,8 +68,8 @@ function requestedRange(
 
 const EXTENSIONS_UNLIKE_FORMAT: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
 const EXTENSION_PATTERN = /\.\w{1,5}$/;
-const UNSAFE_ASCII_NAME_CHARACTERS = /[^\x20-\x7e]|["\\/%;]/gu;
-const UNSAFE_NAME_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
+const UNSAFE_ASCII_NAME_CHARACTERS_PATTERN = /[^\x20-\x7e]|["\\/%;]/gu;
+const UNSAFE_NAME_CHARACTERS_PATTERN = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
 /** Seconds in a year, which caches treat as unlimited. */
 const MAX_AGE_SECONDS = 31_536_000;
@@ -101,7 +101,7 @@ function mayBeFromConsole(request: FastifyRequest): boolean {
  * @param name the given name. It may have the extension of another format.
  */
 export function downloadFileName(name: string, format: string, keepsExtension: boolean): string {
-  const safe = name.replace(UNSAFE_NAME_CHARACTERS, '_');
+  const safe = name.replace(UNSAFE_NAME_CHARACTERS_PATTERN, '_');
   const hasExtension = EXTENSION_PATTERN.test(safe);
   if (hasExtension && keepsExtension) return safe;
   return `${hasExtension ? safe.replace(EXTENSION_PATTERN, '') : safe}.${EXTENSIONS_UNLIKE_FORMAT[format] ?? format}`;
@@ -109,5 +109,5 @@ export function downloadFileName(name: string, format: string, keepsExtension: b
 
 /** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */
 export function contentDispositionHeader(type: 'attachment' | 'inline', filename: string): string {
-  return create(filename, { type, fallback: filename.replace(UNSAFE_ASCII_NAME_CHARACTERS, '_') });
+  return create(filename, { type, fallback: filename.replace(UNSAFE_ASCII_NAME_CHARACTERS_PATTERN, '_') });
 }

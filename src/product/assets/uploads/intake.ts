@@ -66,16 +66,22 @@ export class IncomingImageReader {
   }
 
   /**
-   * @param client aborts when the client disconnects.
+   * @param clientSignal aborts when the client disconnects.
    * @throws ApiError payload_too_large on `file` or `body`; invalid_param; an error of the download when the body names
    * a URL.
    */
-  async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImagesBody> {
+  async open(
+    request: FastifyRequest,
+    accountId: string,
+    clientSignal: AbortSignal,
+  ): Promise<IncomingImagesBody> {
     const body = request.body as Readable;
     switch (mediaTypeOf(request)) {
       case 'application/json':
         request.body = await request.readJson();
-        return singleImageBody(await this.#openUrl(checkUrlUpload(request.body).url, accountId, client));
+        return singleImageBody(
+          await this.#openUrl(checkUrlUpload(request.body).url, accountId, clientSignal),
+        );
       case 'multipart/form-data':
         return openMultipartBody(request, body);
       default:
@@ -83,17 +89,17 @@ export class IncomingImageReader {
     }
   }
 
-  async #openUrl(url: string, accountId: string, client: AbortSignal): Promise<IncomingImage> {
+  async #openUrl(url: string, accountId: string, clientSignal: AbortSignal): Promise<IncomingImage> {
     const { release } = await this.#fetches.acquire({
       accountId,
       bytes: MAX_FETCHED_IMAGE_BYTES,
-      signal: client,
+      signal: clientSignal,
     });
     try {
       const options = {
         limitBytes: MAX_FETCHED_IMAGE_BYTES,
         timeoutMs: IMAGE_FETCH_TIMEOUT_MS,
-        signal: client,
+        signal: clientSignal,
       };
       const { bytes } = await this.#outbound.fetchImage(url, options);
       checkIsImage(bytes, 'url');
@@ -194,14 +200,14 @@ export class UploadIntake {
   readonly describe = async (
     accountId: string,
     key: string,
-    client: AbortSignal,
+    clientSignal: AbortSignal,
     palette?: number,
   ): Promise<ExaminedImage> => {
     using ends = new DisposableStack();
     const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
     const deadline = new CallDeadline({
       deadlineMs,
-      client,
+      client: clientSignal,
       clock: systemClock,
       createWaitError: uploadsBusyError,
     });

@@ -76,11 +76,11 @@ export class JobOutputs {
       ...descriptionFieldsOf(image, metadata),
     };
     await runStep(async () => {
-      const inserted = this.#options.store.insert(asset).catch(ignoreExistingDocument);
+      const insertion = this.#options.store.insert(asset).catch(ignoreExistingDocument);
       await this.#options.objects
-        .put(objectKey, bytes, 'application/octet-stream', inserted)
+        .put(objectKey, bytes, 'application/octet-stream', insertion)
         .catch(async (cause: unknown) => {
-          await inserted;
+          await insertion;
           throw asApiError(cause);
         });
     });

@@ -63,10 +63,10 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const owner = gate.requireCaller(request);
       const { query } = request;
-      const client = clientGoneSignal(reply);
+      const clientSignal = clientGoneSignal(reply);
       const labels = { ...assetLabelsOf(query), expiresAt: null };
-      using body = await incoming.open(request, owner.accountId, client);
-      const options = { client, palette: query.palette };
+      using body = await incoming.open(request, owner.accountId, clientSignal);
+      const options = { clientSignal, palette: query.palette };
       const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
       addWarnings(reply, [
         ...warningsNamed('ignored_parameter', ignored),
@@ -131,7 +131,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const { query } = request;
       const accountId = links.requireOwner({ grant: 'asset-put', id: assetId }, query);
       using image = openRawImage(request, request.raw);
-      const options = { client: clientGoneSignal(reply), palette: query.palette };
+      const options = { clientSignal: clientGoneSignal(reply), palette: query.palette };
       const uploaded = await uploads.upload(accountId, assetId, image, options);
       return successEnvelope('Image stored.', uploadedAssetData(uploaded, query));
     },

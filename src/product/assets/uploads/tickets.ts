@@ -91,7 +91,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
       const accountId = requireOwnerId(params.assetId, query);
       const { contentTypes, maxBytes } = query;
       using image = await openTicketImage(request, Number(maxBytes ?? MAX_UPLOAD_BYTES));
-      const options = { client: clientGoneSignal(reply), palette: undefined };
+      const options = { clientSignal: clientGoneSignal(reply), palette: undefined };
       const types = contentTypes?.split(',');
       const uploaded = await uploads.tryUpload(accountId, params.assetId, image, options, types);
       if (uploaded === null) throw ticketNotAcceptedError();

@@ -67,7 +67,7 @@ export interface UploadedAsset {
 /** Options of `Uploads.finish`. */
 interface FinishOptions {
   /** Aborts when the client disconnects. */
-  client: AbortSignal;
+  clientSignal: AbortSignal;
   /** The largest number of palette colours. Undefined: no palette is measured. */
   palette: number | undefined;
 }
@@ -118,13 +118,18 @@ export class Uploads {
   async finish(
     owner: AssetOwner,
     { document, objectKey, sums }: StoredUpload,
-    { client, palette }: FinishOptions,
+    { clientSignal, palette }: FinishOptions,
   ): Promise<UploadedAsset> {
     let isNew = false;
     try {
       const same = await this.#findIdenticalOrRefuseFull(owner, sums.digest);
       if (same !== null && palette === undefined) return { asset: same, isNew };
-      const described = await this.#options.intake.describe(owner.accountId, objectKey, client, palette);
+      const described = await this.#options.intake.describe(
+        owner.accountId,
+        objectKey,
+        clientSignal,
+        palette,
+      );
       const asset = same ?? (await this.#show(owner, document, contentFieldsOf(sums, described)));
       isNew = asset._id === document._id;
       return { asset, isNew, ...withoutAbsentFields({ palette: described.image.palette }) };
@@ -173,7 +178,7 @@ export class Uploads {
     accountId: string,
     assetId: string,
     image: IncomingImage,
-    { client, palette }: FinishOptions,
+    { clientSignal, palette }: FinishOptions,
     contentTypes: readonly string[] = READABLE_MEDIA_TYPES,
   ): Promise<UploadedAsset | null> {
     const objectKey = newObjectKey();
@@ -182,7 +187,7 @@ export class Uploads {
     if (claimed === null) return null;
     try {
       const sums = await this.#options.intake.store(objectKey, image);
-      const described = await this.#options.intake.describe(accountId, objectKey, client, palette);
+      const described = await this.#options.intake.describe(accountId, objectKey, clientSignal, palette);
       const { mimeType } = described.image;
       if (!contentTypes.includes(mimeType)) throw wrongContentTypeError(mimeType, contentTypes);
       const end = { ...contentFieldsOf(sums, described), status: 'DONE', expiresAt: null } as const;

@@ -158,15 +158,15 @@ const SINGLE_VALUE_SETTINGS = ['frame', ...FRAME_SELECTORS, 'density', 'metadata
 
 /** Refuses a step that gives a different value to a setting which the pass can have only once. */
 function refuseConflictingSettings(steps: readonly DeterministicStep[]): void {
-  const seen = new Map<string, unknown>();
+  const firstValues = new Map<string, unknown>();
   for (const step of steps) {
     const { decode, encode } = step.fragment;
     const values = { ...decode, metadata: encode.metadata };
     for (const key of SINGLE_VALUE_SETTINGS) {
       const value = values[key];
       if (value === undefined) continue;
-      const first = seen.get(key) ?? value;
-      seen.set(key, first);
+      const first = firstValues.get(key) ?? value;
+      firstValues.set(key, first);
       if (first === value || (key === 'frame' && normalizeFrame(first) === normalizeFrame(value))) continue;
       const message = `${key} is ${value}, but an earlier step of the same pass says ${first}: the pass has one ${key}, give one value.`;
       throw fieldOfArgument(step, key).refuse(message);

@@ -75,12 +75,12 @@ export async function sendAsReader(input: RequestInfo | URL, init?: RequestInit)
 /**
  * Sends a request with the pasted API key, or else with the cookie. A header tells the service that a page of the
  * console sends it.
- * @param sent the response to the same request, if it was sent before.
+ * @param sentResponse the response to the same request, if it was sent before.
  */
 async function sendWithCredential(
   input: RequestInfo | URL,
   init: RequestInit = {},
-  sent?: Promise<Response>,
+  sentResponse?: Promise<Response>,
 ): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('x-console', '1');
@@ -88,7 +88,7 @@ async function sendWithCredential(
   const asked = session.value;
   callsInFlight.set(callsInFlight.value + 1);
   try {
-    const response = await (sent ?? fetch(input, { ...init, headers }));
+    const response = await (sentResponse ?? fetch(input, { ...init, headers }));
     offlineState.set(false);
     // The error may belong to an earlier session. It must not end a session that began after the request.
     if (response.status === 401 && session.value === asked) recordSessionEnd();

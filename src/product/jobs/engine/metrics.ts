@@ -56,13 +56,13 @@ export class JobMetrics {
         for (const [type, count] of Object.entries(itemsAtWork())) this.set({ type }, count);
       },
     });
-    let reading: Promise<void> | null = null;
+    let runningRead: Promise<void> | null = null;
     /** On each scrape, a single query serves both gauges. */
     const collect = () => {
-      reading ??= read().finally(() => {
-        reading = null;
+      runningRead ??= read().finally(() => {
+        runningRead = null;
       });
-      return reading;
+      return runningRead;
     };
     const oldest = new Gauge({
       ...SHARED_GAUGE_OPTIONS,

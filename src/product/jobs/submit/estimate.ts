@@ -95,15 +95,15 @@ export async function findFontWarnings(
   { fonts }: JobFonts,
   variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>,
 ): Promise<StepFontWarning[]> {
-  const found = new Map<string, StepFontWarning>();
+  const warningsByName = new Map<string, StepFontWarning>();
   for (const segment of variants.flatMap(({ segments }) => segments)) {
     if (segment.runs !== 'pass') continue;
     for (const warning of await fonts.findWarnings(requestedTextOf(segment.pass))) {
       const key = `${warning.code}:${warning.name}`;
-      if (!found.has(key)) found.set(key, { ...warning, steps: segment.stepIndexes });
+      if (!warningsByName.has(key)) warningsByName.set(key, { ...warning, steps: segment.stepIndexes });
     }
   }
-  return [...found.values()];
+  return [...warningsByName.values()];
 }
 
 function fontWarningMessage({ code, name }: FontWarning): string {

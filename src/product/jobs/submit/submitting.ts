@@ -184,13 +184,13 @@ export class JobSubmission {
     const { accountId, type } = job;
     const { admission } = this.#options;
     const { items, definitions } = this.#context;
-    const money = settleAll([
+    const holdAndQuota = settleAll([
       this.#context.holds.take(accountId, job._id, order.need, snapshot),
       this.#reserveQuota(job),
     ]);
-    if (order.totalItems > MAX_ITEMS_STORED_DURING_HOLD) await money;
+    if (order.totalItems > MAX_ITEMS_STORED_DURING_HOLD) await holdAndQuota;
     const [[hold], hasWaiting] = await settleAll([
-      money,
+      holdAndQuota,
       admission.hasWaiting(accountId, type),
       definitions.insert(job, order.definition),
       claim === undefined ? this.#insertItems(job, order.iterateItems()) : items.insert([claim.item]),

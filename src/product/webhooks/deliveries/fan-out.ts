@@ -66,8 +66,8 @@ export class EventFanOut {
   }
 
   async #fanOut(events: readonly OutboxDocument[]): Promise<void> {
-    const accounts = new Set(events.map(({ accountId }) => accountId));
-    const enabled = await this.#options.endpoints.findEnabled([...accounts]);
+    const accountIds = new Set(events.map(({ accountId }) => accountId));
+    const enabled = await this.#options.endpoints.findEnabled([...accountIds]);
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {

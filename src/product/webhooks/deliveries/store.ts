@@ -200,9 +200,10 @@ export class DeliveriesStore {
     const fields = ['eventId', 'eventType', 'status'];
     const options = { sort: NEWEST_FIRST, limit: MAX_SEARCHED_RECORDS, fields };
     const found = await this.#deliveries.find(filter, options);
-    const last = new Map<string, DeliveryDocument>();
-    for (const delivery of found) if (!last.has(delivery.eventId)) last.set(delivery.eventId, delivery);
-    const failed = [...last.values()].filter(
+    const lastByEvent = new Map<string, DeliveryDocument>();
+    for (const delivery of found)
+      if (!lastByEvent.has(delivery.eventId)) lastByEvent.set(delivery.eventId, delivery);
+    const failed = [...lastByEvent.values()].filter(
       ({ status, eventType }) => status === 'FAILED' && eventType !== TEST_EVENT_TYPE,
     );
     return failed.map(({ _id }) => _id).reverse();

@@ -44,10 +44,10 @@ export function useBulkAction() {
     setState((last) => last && { ...last, ...next(last) });
 
   const run = useCallback(async <T>({ title, total, rows, nameOf, act, onEnd }: BulkWork<T>) => {
-    const ending = new AbortController();
-    end.current = ending;
-    const { signal } = ending;
-    const unlisten = shownAccountId.listen(() => ending.abort());
+    const abortController = new AbortController();
+    end.current = abortController;
+    const { signal } = abortController;
+    const unlisten = shownAccountId.listen(() => abortController.abort());
     setState({ title, total, done: 0, failed: 0, failures: [], isRunning: true, wasStopped: false });
     const fail = (name: string, error: unknown) =>
       change(({ failed, failures }) => ({
@@ -65,7 +65,7 @@ export function useBulkAction() {
           if (signal.aborted) return;
           fail(nameOf(value), error);
           // Without a session, every further call would fail as well.
-          if (error instanceof UnauthorizedError) return ending.abort();
+          if (error instanceof UnauthorizedError) return abortController.abort();
         }
         change(({ done }) => ({ done: done + 1 }));
       }
@@ -90,10 +90,10 @@ export function useBulkAction() {
  */
 function createRowReader<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
-  let last: Promise<unknown> = Promise.resolve();
+  let lastRead: Promise<unknown> = Promise.resolve();
   return () => {
-    const result = last.then(() => iterator.next());
-    last = result.catch(() => undefined);
+    const result = lastRead.then(() => iterator.next());
+    lastRead = result.catch(() => undefined);
     return result;
   };
 }

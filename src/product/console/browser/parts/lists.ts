@@ -236,8 +236,8 @@ function withNewestPage<T>(
   if (last === undefined || !newest.meta.hasMore) return newest.rows;
   const end = rows.findIndex((row) => keyOf(row) === keyOf(last));
   if (end !== -1) return [...newest.rows, ...rows.slice(end + 1)];
-  const known = new Set(newest.rows.map(keyOf));
-  return [...newest.rows, ...rows.filter((row) => !known.has(keyOf(row)))];
+  const newestKeys = new Set(newest.rows.map(keyOf));
+  return [...newest.rows, ...rows.filter((row) => !newestKeys.has(keyOf(row)))];
 }
 
 interface LiveProps {

@@ -25,21 +25,21 @@ export function Thumbnail({ id, edge = 128, alt = '' }: ThumbnailProps) {
   const [url, setUrl] = useState(previewUrls.get(`${id}/${edge}`));
   const [isMissing, setIsMissing] = useState(false);
   useEffect(() => {
-    const end = new AbortController();
+    const abortController = new AbortController();
     setUrl(previewUrls.get(`${id}/${edge}`));
     setIsMissing(false);
     const observer = new IntersectionObserver(([entry]) => {
       if (!entry?.isIntersecting) return;
       observer.disconnect();
-      loadPreview(id, edge, end.signal).then(
-        (address) => end.signal.aborted || setUrl(address),
-        () => end.signal.aborted || setIsMissing(true),
+      loadPreview(id, edge, abortController.signal).then(
+        (address) => abortController.signal.aborted || setUrl(address),
+        () => abortController.signal.aborted || setIsMissing(true),
       );
     });
     if (box.current) observer.observe(box.current);
     return () => {
       observer.disconnect();
-      end.abort();
+      abortController.abort();
     };
   }, [id, edge]);
   return html`<span class="thumb" ref=${box}>

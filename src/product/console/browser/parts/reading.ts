@@ -52,17 +52,17 @@ export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): Loa
   const key = JSON.stringify(deps);
   // A layout effect runs before the browser paints. With useEffect, the old state would be visible for a frame.
   useLayoutEffect(() => {
-    const end = new AbortController();
+    const abortController = new AbortController();
     setState(({ data, key: last }) =>
       last === key && data !== undefined ? { data, isLoading: true, key } : { isLoading: true, key },
     );
-    read(end.signal).then(
-      (data) => end.signal.aborted || setState({ data, isLoading: false, key }),
+    read(abortController.signal).then(
+      (data) => abortController.signal.aborted || setState({ data, isLoading: false, key }),
       (error) =>
-        end.signal.aborted ||
+        abortController.signal.aborted ||
         setState(({ data }) => ({ ...(data !== undefined && { data }), error, isLoading: false, key })),
     );
-    return () => end.abort();
+    return () => abortController.abort();
   }, [key, round]);
   useReloadWhenOnline(state.error, reload);
   const isCurrent = state.key === key;
@@ -120,8 +120,8 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
   const reload = useCallback(() => setRound((last) => last + 1), []);
   const pull = useRef<() => void>(() => undefined);
   useLayoutEffect(() => {
-    const end = new AbortController();
-    let pages = open(end.signal).pages();
+    const abortController = new AbortController();
+    let pages = open(abortController.signal).pages();
     let rows: readonly T[] = [];
     let isPulling = false;
     pull.current = () => {
@@ -131,7 +131,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
       void pages
         .next()
         .then(({ value, done }) => {
-          if (end.signal.aborted) return;
+          if (abortController.signal.aborted) return;
           if (done) return setState((last) => ({ ...last, hasMore: false, isLoading: false }));
           rows = [...rows, ...value.rows];
           const { total, hasMore } = value.meta;
@@ -144,9 +144,9 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
           }));
         })
         .catch((error) => {
-          if (end.signal.aborted) return;
+          if (abortController.signal.aborted) return;
           // A generator that has thrown cannot continue, so the next attempt starts the list again.
-          pages = open(end.signal).pages();
+          pages = open(abortController.signal).pages();
           rows = [];
           setState((last) => ({ ...last, error, isLoading: false }));
         })
@@ -155,7 +155,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
         });
     };
     pull.current();
-    return () => end.abort();
+    return () => abortController.abort();
   }, [JSON.stringify(deps), round]);
   useReloadWhenOnline(state.error, reload);
   const more = useCallback(() => pull.current(), []);

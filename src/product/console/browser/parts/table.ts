@@ -65,9 +65,9 @@ function VirtualRows<Row>(props: TableProps<Row>) {
   const { first, last, updateRowsInView } = useRowsInView(box, props);
   const [active, setActive] = useState(0);
   const choose = (row: Row) => {
-    const next = new Set(selected);
-    if (!next.delete(keyOf(row))) next.add(keyOf(row));
-    onSelect?.(next);
+    const changed = new Set(selected);
+    if (!changed.delete(keyOf(row))) changed.add(keyOf(row));
+    onSelect?.(changed);
   };
   const open = (row: Row) => hrefOf !== undefined && navigate(hrefOf(row));
   const onKeyDown = (event: KeyboardEvent) => {

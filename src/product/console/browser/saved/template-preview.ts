@@ -28,25 +28,25 @@ export function TemplatePreview({ request, label }: TemplatePreviewProps) {
   const written = JSON.stringify(request);
   useEffect(() => {
     if (request === undefined) return;
-    const end = new AbortController();
+    const abortController = new AbortController();
     const draw = async () => {
       setState((last) => ({ ...last, isDrawing: true }));
       try {
-        const picture = await api.images.render(request, { signal: end.signal });
+        const picture = await api.images.render(request, { signal: abortController.signal });
         const blob = await picture.blob();
         const warnings = picture.warnings.map(({ code, name }) =>
           name === undefined ? code : `${code}: ${name}`,
         );
         setState({ blob, warnings, isDrawing: false });
       } catch (error) {
-        if (!end.signal.aborted) setState((last) => ({ ...last, error, isDrawing: false }));
+        if (!abortController.signal.aborted) setState((last) => ({ ...last, error, isDrawing: false }));
       }
     };
     const timer = setTimeout(draw, isFirst.current ? 0 : PREVIEW_DEBOUNCE_MS);
     isFirst.current = false;
     return () => {
       clearTimeout(timer);
-      end.abort();
+      abortController.abort();
     };
   }, [written]);
   const url = useObjectUrl(state.blob);

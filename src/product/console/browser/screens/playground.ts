@@ -151,14 +151,14 @@ function useSource(assetId: string) {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     if (assetId === '') return;
-    const end = new AbortController();
+    const abortController = new AbortController();
     const read = async () => {
       const { api } = await import('../api.ts');
-      const content = await api.assets.download(assetId, { signal: end.signal });
+      const content = await api.assets.download(assetId, { signal: abortController.signal });
       setSource(await loadSourcePicture(await content.blob(), assetId));
     };
-    read().catch((failure) => end.signal.aborted || setError(failure));
-    return () => end.abort();
+    read().catch((failure) => abortController.signal.aborted || setError(failure));
+    return () => abortController.abort();
   }, [assetId]);
   return { source, setSource, error };
 }
@@ -171,13 +171,13 @@ function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefi
     progress: string;
     isRunning: boolean;
   }>({ progress: '', isRunning: false });
-  const running = useRef<AbortController | null>(null);
-  useEffect(() => () => running.current?.abort(), []);
+  const currentRunController = useRef<AbortController | null>(null);
+  useEffect(() => () => currentRunController.current?.abort(), []);
   const start = async () => {
-    running.current?.abort();
-    const own = new AbortController();
-    running.current = own;
-    const { signal } = own;
+    currentRunController.current?.abort();
+    const runController = new AbortController();
+    currentRunController.current = runController;
+    const { signal } = runController;
     setState((last) => ({ ...last, isRunning: true, progress: 'The picture is being made' }));
     const onProgress = (progress: string) => signal.aborted || setState((last) => ({ ...last, progress }));
     try {

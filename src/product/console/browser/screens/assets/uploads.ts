@@ -54,7 +54,7 @@ function removeUpload(id: number): void {
 
 // Uploads stop when another account signs in, so that their assets do not end up in that account.
 shownAccountId.listen(() => {
-  for (const ending of abortControllers.values()) ending.abort();
+  for (const abortController of abortControllers.values()) abortController.abort();
   uploads.set([]);
 });
 
