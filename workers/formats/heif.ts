@@ -1,6 +1,6 @@
 import { type ByteRangeInFile, findIsoBox, type IsoBox, isoBoxes, isoBrands } from './boxes.ts';
 import type { ByteReader } from './bytes.ts';
-import { type ContainerPart, partsBetween } from './parts.ts';
+import { type ContainerPart, MAX_CONTAINER_PARTS, partsBetween, TooManyPartsError } from './parts.ts';
 
 /**
  * Items of HEIF and AVIF (ISO/IEC 14496-12, section 8.11; ISO/IEC 23008-12, section 9.3): the pictures, thumbnails,
@@ -67,6 +67,52 @@ export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<
     const isHidden = (bytes.u8(start + 3) & 1) === 1;
     yield { id: ids.at(idAt), type: bytes.fourCharacters(typeAt), isHidden };
   }
+}
+
+/** A part of the bytes of an item. An item may have several. */
+interface HeifExtent {
+  id: number;
+  /** The offset of the bytes in the file, as the box claims it. */
+  start: number;
+  length: number;
+}
+
+/**
+ * The extents of all items.
+ * @throws TooManyPartsError
+ */
+export function heifExtents(bytes: ByteReader, meta: ByteRangeInFile): HeifExtent[] {
+  const list = findFullBox(bytes, meta, 'iloc');
+  if (list === undefined) return [];
+  const { version, content, end } = list;
+  const sizes = bytes.u16(content);
+  const [offsetBytes, lengthBytes, baseBytes] = [sizes >> 12, (sizes >> 8) & 15, (sizes >> 4) & 15];
+  const indexBytes = version === 0 ? 0 : sizes & 15;
+  const ids = idReaderOf(bytes, version > 1);
+  const numberAt = (at: number, size: number) =>
+    size === 8 ? bytes.u64(at) : size === 4 ? bytes.u32(at) : 0;
+  // Small items may be in a box of their own, to which their offsets are then relative.
+  const { start: smallItemsAt = 0 } = findIsoBox(bytes, meta, 'idat') ?? {};
+  // Between the id and the base offset are the kind of the offset (from version 1 on) and the number of the file.
+  const baseAt = ids.width + (version === 0 ? 2 : 4);
+  const headBytes = baseAt + baseBytes + 2;
+  const extentBytes = indexBytes + offsetBytes + lengthBytes;
+  const extents: HeifExtent[] = [];
+  // The number of items, which is as wide as an id, is not read, because the end of the box also ends the list.
+  for (let at = content + 2 + ids.width; at + headBytes <= end; ) {
+    const id = ids.at(at);
+    const isInFile = version === 0 || (bytes.u16(at + ids.width) & 15) === 0;
+    const base = numberAt(at + baseAt, baseBytes) + (isInFile ? 0 : smallItemsAt);
+    const count = bytes.u16(at + headBytes - 2);
+    at += headBytes;
+    for (let index = 0; index < count && at + extentBytes <= end; index += 1) {
+      const start = base + numberAt(at + indexBytes, offsetBytes);
+      const length = numberAt(at + indexBytes + offsetBytes, lengthBytes);
+      if (extents.push({ id, start, length }) > MAX_CONTAINER_PARTS) throw new TooManyPartsError();
+      at += extentBytes;
+    }
+  }
+  return extents;
 }
 
 export function* heifReferences(

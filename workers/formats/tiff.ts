@@ -56,8 +56,12 @@ const WHOLE_NUMBER_TYPES: readonly number[] = [
 
 /** Tags of entries that point to another directory: Exif, GPS, Interoperability. */
 export const EXIF_POINTER_TAGS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
-/** The most EXIF directories. Real files have up to five. */
+/** The most EXIF directories, and the most pointers to directories. Real files have up to five. */
 const MAX_EXIF_DIRECTORIES = 16;
+/** The most entries of all EXIF directories of a file, far more than any real file has. */
+const MAX_EXIF_ENTRIES = 65_536;
+/** The most entries of a directory. Readers refuse a BigTIFF that claims more. */
+const MAX_DIRECTORY_ENTRIES = 65_535;
 
 export interface TiffEntry {
   /** The offset of the entry in the file. */
@@ -131,8 +135,8 @@ export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8
  * The first directory of a TIFF or BigTIFF structure and those that its entries point to (Exif, GPS, Interoperability),
  * each once, even if they form a circle; none for any other bytes. The chain is not followed, because the second
  * directory of EXIF belongs to a thumbnail.
- * @throws TooManyPartsError for more directories than any EXIF has, or for directories that overlap: a change to one
- *   could damage the other.
+ * @throws TooManyPartsError for more pointers or entries than any EXIF has, or for directories that overlap: a change
+ *   to one could damage the other.
  */
 export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
@@ -141,22 +145,45 @@ export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, vo
     { at: readFirstDirectoryOffset(bytes, layout) },
   ];
   const seen: TiffDirectory[] = [];
+  let entriesLeft = MAX_EXIF_ENTRIES;
   for (const { at, parentEntry } of pending) {
+    if (pending.length > MAX_EXIF_DIRECTORIES) throw new TooManyPartsError();
     if (seen.some((other) => other.at === at)) continue;
     const directory = readDirectoryAt(bytes, layout, at);
     if (directory === undefined) continue;
-    if (seen.length === MAX_EXIF_DIRECTORIES || seen.some((other) => directoriesOverlap(other, directory)))
+    entriesLeft -= directory.entries.length;
+    if (entriesLeft < 0 || seen.some((other) => directoriesOverlap(other, directory)))
       throw new TooManyPartsError();
     seen.push(directory);
     // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
       if (EXIF_POINTER_TAGS.has(entry.tag))
-        pending.push({
-          at: readOffsetAt(bytes, layout, entry.at + 4 + layout.wordBytes),
-          parentEntry: entry,
-        });
+        pending.push({ at: pointerTarget(bytes, layout, entry), parentEntry: entry });
     yield parentEntry === undefined ? directory : { ...directory, parentEntry };
   }
+}
+
+/**
+ * Whether an EXIF block has more pointers than any real one, or its thumbnail has. libexif reads a directory again for
+ * each pointer to it, so that thousands of them cost seconds.
+ */
+export function hasTooManyExifPointers(bytes: ByteReader): boolean {
+  const layout = layoutOf(bytes);
+  if (layout === undefined) return false;
+  const targets = [readFirstDirectoryOffset(bytes, layout)];
+  let pointers = 0;
+  for (const [index, at] of targets.entries()) {
+    if (targets.indexOf(at) < index) continue;
+    const directory = readDirectoryAt(bytes, layout, at);
+    if (directory === undefined) continue;
+    const found = directory.entries.filter(({ tag }) => EXIF_POINTER_TAGS.has(tag));
+    pointers += found.length;
+    if (pointers > MAX_EXIF_DIRECTORIES) return true;
+    targets.push(...found.map((entry) => pointerTarget(bytes, layout, entry)));
+    // The directory after the first one describes the thumbnail.
+    if (index === 0) targets.push(directory.next);
+  }
+  return false;
 }
 
 /**
@@ -191,18 +218,25 @@ function readFirstDirectoryOffset(bytes: ByteReader, layout: TiffLayout): number
   return readOffsetAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
 
+/** Reads the offset of the directory to which an entry points, whatever the type and the count of the entry are. */
+function pointerTarget(bytes: ByteReader, layout: TiffLayout, entry: TiffEntry): number {
+  return readOffsetAt(bytes, layout, entry.at + 4 + layout.wordBytes);
+}
+
 function readOffsetAt(bytes: ByteReader, { littleEndian, isBig }: TiffLayout, at: number): number {
   return isBig ? bytes.u64(at, littleEndian) : bytes.u32(at, littleEndian);
 }
 
 /**
- * The directory at an offset; undefined if the file has no space for one, or the offset lies in the head of the file.
+ * The directory at an offset; undefined if the file has no space for one, if the offset lies in the head of the file,
+ * or if the directory claims more entries than readers accept.
  */
 function readDirectoryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffDirectory | undefined {
   const { littleEndian, isBig, wordBytes, countBytes, entryBytes, headBytes } = layout;
   const start = at + countBytes;
   if (at < headBytes || start > bytes.length) return undefined;
   const claimed = isBig ? bytes.u64(at, littleEndian) : bytes.u16(at, littleEndian);
+  if (claimed > MAX_DIRECTORY_ENTRIES) return undefined;
   const count = Math.min(claimed, Math.floor((bytes.length - start) / entryBytes));
   const entries: TiffEntry[] = [];
   for (let index = 0; index < count; index += 1)

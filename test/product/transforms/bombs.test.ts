@@ -3,6 +3,14 @@ import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
 import { avifOf, gifOf, jpegOf, pngOf as pngHeaderOf, tiffOf, webpOf } from '../../imaging/images/files.ts';
+import {
+  avifWith,
+  exifOfPointers,
+  exifOfThumbnailPointers,
+  picturesWith,
+  pngWithRawProfile,
+  tiffWithTags,
+} from '../../imaging/images/oversized-metadata.ts';
 import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 
 const calls = await openCalls(t);
@@ -112,4 +120,64 @@ t.test('a small picture cannot be made into one that is too large', async (t) =>
     const answer = await calls.transform(query, tiny);
     t.match(refusalOf(answer), { status: 400, code: 'invalid_param', param }, JSON.stringify(query));
   }
+});
+
+/** The answers of a transform and of the reading of metadata. */
+const bothCalls = async (file: Uint8Array, format: string) => [
+  await calls.transform({ op: 'resize', width: 8, format: 'png' }, file, `image/${format}`),
+  await calls.metadata(file, `image/${format}`),
+];
+
+t.test('EXIF with more pointers than any camera writes is refused by name, in each format', async (t) => {
+  for (const exif of [exifOfPointers(17), exifOfThumbnailPointers(17), exifOfPointers(5_000)])
+    for (const [format, file] of Object.entries(await picturesWith(exif)))
+      for (const answer of await bothCalls(file, format))
+        t.match(
+          refusalOf(answer),
+          { status: 400, code: 'unsupported_format', message: /EXIF .*pointers/ },
+          format,
+        );
+  for (const [format, file] of Object.entries(await picturesWith(exifOfPointers(16))))
+    for (const answer of await bothCalls(file, format)) t.equal(answer.status, 200, format);
+});
+
+t.test('EXIF in a text of a PNG is not kept if it has too many pointers', async (t) => {
+  for (const [pointers, isKept] of [
+    [3, true],
+    [5_000, false],
+  ] as const) {
+    const query = { op: 'flip', metadata: 'keep' };
+    const answer = await calls.transform(query, await pngWithRawProfile(exifOfPointers(pointers)));
+    t.equal(answer.status, 200);
+    t.equal((await sharp(answer.bytes).metadata()).exif !== undefined, isKept, `${pointers} pointers`);
+  }
+});
+
+t.test('a TIFF with more tags than any program writes is refused by name', async (t) => {
+  for (const file of [tiffWithTags(1, 2_000), tiffWithTags(100, 200), tiffWithTags(1, 12_000)])
+    for (const answer of await bothCalls(file, 'tiff'))
+      t.match(refusalOf(answer), { status: 400, code: 'unsupported_format', message: /more tags/ });
+  for (const file of [tiffWithTags(1, 300), tiffWithTags(200, 100)])
+    for (const answer of await bothCalls(file, 'tiff')) t.equal(answer.status, 200);
+});
+
+t.test('an AVIF whose items share their bytes is refused by name', async (t) => {
+  const exif = Buffer.concat([Buffer.alloc(4), exifOfPointers(1), Buffer.alloc(MEGABYTE)]);
+  for (const items of [2, 300])
+    for (const answer of await bothCalls(await avifWith(items, exif), 'avif'))
+      t.match(refusalOf(answer), { status: 400, code: 'unsupported_format', message: /share their bytes/ });
+  for (const answer of await bothCalls(await avifWith(1, exif), 'avif')) t.equal(answer.status, 200);
+});
+
+t.test('XMP with many zero bytes in it costs nothing', async (t) => {
+  const png = Buffer.from(
+    await pngOf(sharp({ create: { width: 9, height: 9, channels: 3, background: '#123456' } })),
+  );
+  const packet = Buffer.concat([
+    Buffer.from('XML:com.adobe.xmp\0\0\0\0\0<x:xmpmeta xmlns:x="adobe:ns:meta/"/>'),
+    Buffer.alloc(900_000),
+    Buffer.from('<'),
+  ]);
+  const file = Buffer.concat([png.subarray(0, 33), chunkOf('iTXt', packet), png.subarray(33)]);
+  t.equal((await calls.transform({ op: 'flip', metadata: 'keep' }, file)).status, 200);
 });

@@ -104,8 +104,10 @@ function writePacketWith(writer: PacketWriter, packet: Uint8Array): XmpPacket | 
   parser.on('text', (text) => writer.text(text));
   parser.on('cdata', (text) => writer.text(text));
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(packet);
-    parser.write(text.replace(/\0+$/, '').trim()).close();
+    // Some programs fill a packet up with zero bytes.
+    const end = packet.findLastIndex((byte) => byte !== 0) + 1;
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(packet.subarray(0, end));
+    parser.write(text.trim()).close();
     return writer.packet;
   } catch {
     return undefined;

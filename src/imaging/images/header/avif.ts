@@ -9,12 +9,14 @@ import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import {
   findHeifMetaBox,
   type HeifReference,
+  heifExtents,
   heifItems,
   heifProperties,
   heifReferences,
   primaryItemId,
 } from '../../../../workers/formats/heif.ts';
-import { type ImageHeader, imageHeaderOf } from './facts.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { type ImageHeader, imageHeaderOf, readExifFacts } from './facts.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
 /**
@@ -26,6 +28,11 @@ export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif
 const STILL_PICTURE_MISSING_MESSAGE =
   'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.';
 const ALPHA_AUXILIARY_TYPE = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
+/** The most items of metadata. Real files have one or two for a picture. */
+const MAX_METADATA_ITEMS = 16;
+const TOO_MUCH_METADATA_MESSAGE = `This AVIF has more than ${MAX_METADATA_ITEMS} items of metadata, or items that share their bytes, and takes too much memory to read: save it again without its metadata.`;
+/** The number of bytes before the EXIF of an item, which say where it begins. Decoders skip them. */
+const EXIF_OFFSET_BYTES = 4;
 const IMAGE_ITEM_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
 
 /**
@@ -41,6 +48,8 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
   const sequence = readSequence(bytes);
   const size = still ?? sequence;
   if (size === null) return null;
+  const unreadableReason =
+    still === null ? STILL_PICTURE_MISSING_MESSAGE : meta && unreadableMetadataReason(bytes, meta);
   const hasAlpha = items?.properties.some((property) => isAlphaProperty(bytes, property)) ?? false;
   return imageHeaderOf({
     format,
@@ -51,7 +60,7 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
     animated: sequence !== null,
-    ...(still === null && { unreadableReason: STILL_PICTURE_MISSING_MESSAGE }),
+    ...withoutAbsentFields({ unreadableReason }),
   });
 }
 
@@ -87,6 +96,27 @@ function countPages(bytes: ByteReader, meta: ByteRangeInFile): number {
 function dependentItemIds({ type, from, to }: HeifReference): readonly number[] {
   if (type === 'thmb' || type === 'auxl') return [from];
   return type === 'dimg' ? to : [];
+}
+
+/**
+ * Why the metadata of an AVIF would cost too much to read; undefined if it does not. libheif copies the bytes of each
+ * item, also if many items share them.
+ */
+function unreadableMetadataReason(bytes: ByteReader, meta: ByteRangeInFile): string | undefined {
+  const items = [...heifItems(bytes, meta).filter(({ type }) => !IMAGE_ITEM_TYPES.includes(type))];
+  if (items.length === 0) return undefined;
+  const ids = new Set(items.map(({ id }) => id));
+  const extents = heifExtents(bytes, meta).filter(({ id }) => ids.has(id));
+  const total = extents.reduce((sum, { length }) => sum + length, 0);
+  if (items.length > MAX_METADATA_ITEMS || total > bytes.length) return TOO_MUCH_METADATA_MESSAGE;
+  for (const item of items) {
+    if (item.type !== 'Exif') continue;
+    const parts = extents.filter(({ id }) => id === item.id);
+    const exif = Buffer.concat(parts.map(({ start, length }) => bytes.slice(start, start + length)));
+    const { unreadableReason } = readExifFacts(exif.subarray(EXIF_OFFSET_BYTES));
+    if (unreadableReason !== undefined) return unreadableReason;
+  }
+  return undefined;
 }
 
 /** Reads the primary item. Decoders turn and mirror it by its own properties, so its size is the size after turning. */

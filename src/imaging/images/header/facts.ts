@@ -1,5 +1,10 @@
 import { ByteReader } from '../../../../workers/formats/bytes.ts';
-import { exifDirectories, firstEntryValue, withoutExifPrefix } from '../../../../workers/formats/tiff.ts';
+import {
+  exifDirectories,
+  firstEntryValue,
+  hasTooManyExifPointers,
+  withoutExifPrefix,
+} from '../../../../workers/formats/tiff.ts';
 import type { HeaderDecodeHints, InputHeader } from '../../../../workers/protocol.ts';
 
 const ORIENTATION_TAG = 0x0112;
@@ -56,16 +61,27 @@ export function imageHeaderOf(facts: KnownHeaderFacts): ImageHeader {
   };
 }
 
+/** The most bytes of an EXIF block that decoders read. */
+const MAX_EXIF_BYTES = 64 * 1024;
+const TOO_MANY_EXIF_POINTERS_MESSAGE =
+  'The EXIF of this image has more pointers to directories than a camera writes, and takes too long to read: send the image without its EXIF.';
+
+/** What the header of an image takes from its EXIF. */
+export type ExifFacts = Pick<ImageHeader, 'orientation' | 'unreadableReason'>;
+
 /**
- * The orientation in an EXIF block, or 1 when it has none. The block is a TIFF structure, with or without the "Exif"
- * prefix.
+ * The orientation in an EXIF block, which is 1 by default, and why the image is not read. The block is a TIFF
+ * structure, with or without the "Exif" prefix.
  */
-export function readExifOrientation(block: Uint8Array): number {
-  const bytes = new ByteReader(withoutExifPrefix(block));
+export function readExifFacts(block: Uint8Array): ExifFacts {
+  const bytes = new ByteReader(withoutExifPrefix(block.subarray(0, MAX_EXIF_BYTES)));
   const [directory] = exifDirectories(bytes);
   const entry = directory?.entries.find(({ tag }) => tag === ORIENTATION_TAG);
-  if (directory === undefined || entry === undefined) return 1;
-  return orientationOrDefault(firstEntryValue(bytes, directory, entry) ?? 1);
+  const stored = directory && entry && firstEntryValue(bytes, directory, entry);
+  return {
+    orientation: orientationOrDefault(stored ?? 1),
+    ...(hasTooManyExifPointers(bytes) && { unreadableReason: TOO_MANY_EXIF_POINTERS_MESSAGE }),
+  };
 }
 
 /** A valid orientation, 1 to 8. Any other value becomes 1, because decoders ignore it. */

@@ -12,7 +12,7 @@ import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts'
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { readAvifHeader } from './avif.ts';
-import { type ImageHeader, imageHeaderOf, readExifOrientation } from './facts.ts';
+import { type ExifFacts, type ImageHeader, imageHeaderOf, readExifFacts } from './facts.ts';
 import { readSvgHeader } from './svg.ts';
 import { readTiffHeader } from './tiff.ts';
 
@@ -72,7 +72,7 @@ function hasExifPrefix(bytes: ByteReader, at: number): boolean {
 /** Reads the header of a JPEG from its segments up to the first scan. */
 function readJpegHeader(bytes: ByteReader): ImageHeader | null {
   let header: ImageHeader | null = null;
-  let orientation: number | undefined;
+  let exif: ExifFacts | undefined;
   let firstScanChannels = 0;
   for (const segment of jpegSegments(bytes)) {
     const { marker, start, end } = segment;
@@ -82,14 +82,14 @@ function readJpegHeader(bytes: ByteReader): ImageHeader | null {
     }
     if (marker === JPEG_MARKERS.app1 && hasExifPrefix(bytes, start)) {
       // The decoder reads only the first EXIF block.
-      orientation ??= readExifOrientation(bytes.slice(start, end));
+      exif ??= readExifFacts(bytes.slice(start, end));
     } else if (isFrameMarker(marker) && header === null) {
       header = readJpegFrame(bytes, segment);
     }
   }
   if (header === null) return null;
   const isMultiScan = firstScanChannels > 0 && firstScanChannels < header.channels;
-  return { ...header, orientation: orientation ?? 1, progressive: header.progressive || isMultiScan };
+  return { ...header, ...exif, progressive: header.progressive || isMultiScan };
 }
 
 /** Reads a frame header: bits per sample, height, width and the number of components. */
@@ -132,12 +132,12 @@ function readPngHeader(bytes: ByteReader): ImageHeader | null {
   const channels = CHANNELS_BY_COLOUR_TYPE[colourType];
   if (channels === undefined) return null;
   const isPalette = colourType === PALETTE_COLOUR_TYPE;
-  const { orientation, isKeyed } = readAncillaryChunks(bytes, others);
+  const { exif, isKeyed } = readAncillaryChunks(bytes, others);
   return imageHeaderOf({
     format: 'png',
     width: bytes.u32(start),
     height: bytes.u32(start + 4),
-    orientation,
+    ...exif,
     bitDepth: isPalette ? 8 : bitDepth,
     channels: isKeyed ? channels + 1 : channels,
     hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
@@ -147,16 +147,15 @@ function readPngHeader(bytes: ByteReader): ImageHeader | null {
 }
 
 function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
-  let orientation: number | undefined;
+  let exif: Partial<ExifFacts> | undefined;
   let isKeyed = false;
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
     // Only the first eXIf chunk is used, as in workers/image/metadata/png.ts. A chunk that begins with the Exif prefix
     // of a JPEG is invalid. Decoders ignore it.
-    if (type === 'eXIf' && orientation === undefined)
-      orientation = hasExifPrefix(bytes, start) ? 1 : readExifOrientation(bytes.slice(start, end));
+    if (type === 'eXIf') exif ??= hasExifPrefix(bytes, start) ? {} : readExifFacts(bytes.slice(start, end));
   }
-  return { orientation: orientation ?? 1, isKeyed };
+  return { exif, isKeyed };
 }
 
 const WEBP_ALPHA_FLAG = 0x10;
@@ -189,7 +188,7 @@ function readWebpHeader(bytes: ByteReader): ImageHeader | null {
     ...facts,
     frames: canvas.animated ? pictures.length : 1,
     ...(pictures.length > 1 && { delays: pictures.map((picture) => readWebpDurationMs(bytes, picture)) }),
-    orientation: exif === undefined ? 1 : readExifOrientation(bytes.slice(exif.start, exif.end)),
+    ...(exif !== undefined && readExifFacts(bytes.slice(exif.start, exif.end))),
     channels: canvas.hasAlpha ? 4 : 3,
   });
 }
