@@ -1,10 +1,6 @@
 import { hash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import fastJson, { type Schema } from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
-import { PacedWork } from '../queues.ts';
 import type {
   DocumentCollection,
   DocumentFilter,
@@ -12,10 +8,11 @@ import type {
   SortOrder,
 } from '../stores/documents/port.ts';
 import { withoutAbsentFields } from '../values/present.ts';
-import { type ListPageMeta, sendCreated, successEnvelope } from './envelope.ts';
+import { type ListPageMeta, successEnvelope } from './envelope.ts';
 import { invalidParamError } from './errors/errors.ts';
 import { CURSOR_SCHEMA } from './fields.ts';
 import { type ClampBounds, clamp } from './hooks/warnings.ts';
+import { longAnswerWork, sendLongAnswer } from './long-answers.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** The largest page number for which the number of skipped rows is a safe integer. */
@@ -75,9 +72,6 @@ export interface ListPage<T> {
 export const ROWS_PER_READ = 8;
 /** A page is long if one of its reads returns more characters than this. */
 const MAX_SHORT_READ_CHARACTERS = 128 * 1024;
-
-/** Paces the reading and writing of long lists, so that an account with many of them does not occupy the event loop. */
-const longListWork = new PacedWork();
 
 /**
  * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
@@ -142,7 +136,7 @@ export async function collectParts<T>(
       rows.push(...part);
       if (endTurn !== undefined || !isLongPart(part)) continue;
       await onLong?.();
-      endTurn = await longListWork.takeTurn(owner);
+      endTurn = await longAnswerWork.takeTurn(owner);
     }
     return rows;
   } finally {
@@ -249,108 +243,6 @@ function listingFingerprintOf({ name, accountId, ...listing }: ListingScope): st
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
-/** How many characters of a list are written before other work has its turn. */
-const WRITTEN_CHARACTERS_PER_TURN = 256 * 1024;
-
-/** Sends a page whose rows may be long, in the same way as `sendLongList`. */
-export function sendLongPage<T>(
-  reply: FastifyReply,
-  message: string,
-  { rows, meta, accountId }: ListPage<T> & { accountId: string },
-  write: (row: T) => string,
-): Promise<FastifyReply> {
-  const answer = JSON.stringify(successEnvelope(message, [], meta));
-  return sendLongList(reply, accountId, writeInPieces(answer, 'data', rows, write));
-}
-
-/**
- * Sends a response with a list whose rows may be long. The rows are written in several turns of the event loop.
- * Accounts take turns, so that the CPU time of a long list delays only other long lists of its account.
- * @param pieces the response, as `writeInPieces` writes it.
- */
-export async function sendLongList(
-  reply: FastifyReply,
-  accountId: string,
-  pieces: Iterable<string>,
-): Promise<FastifyReply> {
-  const texts: string[] = [];
-  let endTurn: (() => void) | undefined;
-  let written = 0;
-  try {
-    for (const piece of pieces) {
-      texts.push(piece);
-      written += piece.length;
-      if (written < WRITTEN_CHARACTERS_PER_TURN) continue;
-      written = 0;
-      endTurn?.();
-      endTurn = undefined;
-      await nextTurn();
-      endTurn = await longListWork.takeTurn(accountId);
-    }
-  } finally {
-    endTurn?.();
-  }
-  return reply
-    .type('application/json; charset=utf-8')
-    .serializer((text: unknown) => text as string)
-    .send(texts.join(''));
-}
-
-/**
- * Writes a response, or a row of one, with a list whose rows may be long.
- * @param answer the response as JSON, in which the list is empty.
- * @param field the name of the list. The last field with this name is meant.
- */
-export function* writeInPieces<T>(
-  answer: string,
-  field: string,
-  rows: readonly T[],
-  write: (row: T) => string,
-): Generator<string> {
-  const opening = `"${field}":[`;
-  const start = answer.lastIndexOf(`${opening}]`) + opening.length;
-  yield answer.slice(0, start);
-  for (const [index, row] of rows.entries()) yield index === 0 ? write(row) : `,${write(row)}`;
-  yield answer.slice(start);
-}
-
-/** Writes a row as JSON. */
-type RowWriter = (row: unknown) => string;
-
-/**
- * Creates a serializer for the rows of a schema. Like that of any response, it omits fields that are not in the schema.
- */
-export function createRowWriter(schema: TSchema): RowWriter {
-  return fastJson(schema as unknown as Schema);
-}
-
-/**
- * Sends a long list without pages, row by row, and reads rows only as fast as the client receives them. An error while
- * reading closes the connection.
- * @param write writes a row, as one text or in pieces.
- */
-export function streamList<T>(
-  reply: FastifyReply,
-  message: string,
-  rows: AsyncIterable<T>,
-  write: (row: T) => string | Iterable<string>,
-): FastifyReply {
-  async function* body(): AsyncGenerator<string> {
-    const [head, tail] = JSON.stringify(successEnvelope(message, [])).split('[]') as [string, string];
-    let before = `${head}[`;
-    for await (const row of rows) {
-      const written = write(row);
-      for (const piece of typeof written === 'string' ? [written] : written) {
-        yield before + piece;
-        before = '';
-      }
-      before = ',';
-    }
-    yield `${before === ',' ? '' : before}]${tail}`;
-  }
-  return reply.type('application/json; charset=utf-8').send(Readable.from(body()));
-}
-
 /**
  * The schema of an import's response: the imported entries, and one line per refused entry.
  * @param title the title of the schema.
@@ -368,19 +260,26 @@ export function importResultSchema<T extends TSchema>(title: string, entry: T) {
   );
 }
 
-/**
- * Sends the response to an import.
- * @param data the imported entries, as the API shows them.
- * @param sent the number of sent entries.
- * @param of the plural name of the entries, such as `presets`, which is also their path.
- */
+/** What an import has done. */
+interface ImportResult {
+  /** The imported entries, as the API shows them. Each is made when it is written. */
+  entries: Iterable<unknown>;
+  importedCount: number;
+  errors: readonly string[];
+  /** The number of sent entries. */
+  sent: number;
+  /** The plural name of the entries, such as `presets`, which is also their path. */
+  of: string;
+}
+
+/** Sends the response to an import. */
 export function sendImportResult(
   reply: FastifyReply,
-  data: readonly unknown[],
-  errors: readonly string[],
-  { sent, of }: { sent: number; of: string },
-) {
-  const result = { data, importedCount: data.length };
-  const answer = errors.length === 0 ? result : { ...result, errors };
-  return sendCreated(reply, `/${of}`, `${data.length} of ${sent} ${of} imported.`, answer);
+  accountId: string,
+  { entries: data, importedCount, errors, sent, of }: ImportResult,
+): Promise<FastifyReply> {
+  const message = `${importedCount} of ${sent} ${of} imported.`;
+  const result = { data, importedCount, ...(errors.length > 0 && { errors }) };
+  reply.code(201).header('location', `/api/v1/${of}`);
+  return sendLongAnswer(reply, accountId, successEnvelope(message, result));
 }

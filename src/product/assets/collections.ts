@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
-import { createRowWriter, streamList } from '../../platform/http/lists.ts';
+import { streamList } from '../../platform/http/long-answers.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,
@@ -101,8 +101,6 @@ export class AssetCollections {
   }
 }
 
-const writeCollection = createRowWriter(AssetCollection);
-
 /** The routes of collections, which group the assets of an account by name. */
 export async function collectionRoutes(
   app: FastifyInstance,
@@ -119,7 +117,7 @@ export async function collectionRoutes(
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      return streamList(reply, 'Collections listed.', collections.list(accountId), writeCollection);
+      return streamList(reply, 'Collections listed.', collections.list(accountId));
     },
   );
 

@@ -3,8 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
-import type { CallGate } from '../accounts/gate/gate.ts';
+import type { OnLongRead } from '../../platform/http/lists.ts';
+import { createRowWriter, sendLongAnswer } from '../../platform/http/long-answers.ts';
+import { type CallGate, LONG_READS_TEXT } from '../accounts/gate/gate.ts';
 import { assetDataOf } from './asset.ts';
 import type { AccountLinks } from './content/links.ts';
 import { findAsset, findAssetWithContent } from './content/reader.ts';
@@ -35,7 +36,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       config: { recheck: (_request, { query }) => checkDistance(query) },
       schema: {
         summary: 'List assets',
-        description: 'Newest first; with similarTo, the nearest first, by page number alone.',
+        description: `Newest first; with similarTo, the nearest first, by page number alone. ${LONG_READS_TEXT}`,
         querystring: AssetListQuery,
         response: { 200: pageSchemaOf(ListedAsset) },
       },
@@ -43,17 +44,16 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { query } = request;
+      const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
       if (query.similarTo !== undefined) {
-        const page = await listSimilarAssets(store, accountId, query.similarTo, query);
-        return sendLongPage(reply, 'Similar assets listed.', { ...page, accountId }, (row) =>
-          writeAsset({ ...assetDataOf(row), distance: row.distance }),
-        );
+        const { rows, meta } = await listSimilarAssets(store, accountId, query.similarTo, query, takeSlot);
+        const data = rows.values().map((row) => writeAsset({ ...assetDataOf(row), distance: row.distance }));
+        return sendLongAnswer(reply, accountId, successEnvelope('Similar assets listed.', data, meta));
       }
       checkDistance(query);
-      const page = await store.list(accountId, query);
-      return sendLongPage(reply, 'Assets listed.', { ...page, accountId }, (row) =>
-        writeAsset(assetDataOf(row)),
-      );
+      const { rows, meta } = await store.list(accountId, query, takeSlot);
+      const data = rows.values().map((row) => writeAsset(assetDataOf(row)));
+      return sendLongAnswer(reply, accountId, successEnvelope('Assets listed.', data, meta));
     },
   );
 
@@ -133,6 +133,7 @@ async function listSimilarAssets(
   accountId: string,
   assetId: string,
   query: AssetListQuery,
+  onLong: OnLongRead,
 ) {
   if (query.cursor !== undefined) {
     const message = 'cursor does not go with similarTo, which lists assets by page: leave it out.';
@@ -144,5 +145,5 @@ async function listSimilarAssets(
     const message = 'This asset was stored before likeness was measured: delete it and upload it again.';
     throw new ApiError('invalid_state', message, { param: 'similarTo' });
   }
-  return store.findSimilar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query);
+  return store.findSimilar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query, onLong);
 }

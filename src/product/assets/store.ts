@@ -3,6 +3,7 @@ import type { ListPageMeta } from '../../platform/http/envelope.ts';
 import {
   collectParts,
   type ListPage,
+  type OnLongRead,
   ROWS_PER_READ,
   readListPage,
   requestedPageNumber,
@@ -95,11 +96,12 @@ export class AssetsStore {
   }
 
   /** One page of assets: newest first, or the outputs of one job in the order of its items. */
-  async list(accountId: string, query: AssetListQuery): Promise<ListPage<AssetDocument>> {
+  async list(accountId: string, query: AssetListQuery, onLong: OnLongRead): Promise<ListPage<AssetDocument>> {
     const filters = filtersIn(query);
     const filter = { accountId, state: 'kept', ...filters };
     const sort = query.jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
-    return readListPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
+    const listing = { name: 'assets', accountId, filters, sort, onLong };
+    return readListPage(this.#assets, filter, listing, query);
   }
 
   /**
@@ -133,6 +135,7 @@ export class AssetsStore {
     hash: string,
     distance: number,
     query: AssetListQuery,
+    onLong: OnLongRead,
   ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListPageMeta }> {
     const candidates = new Set<string>();
     for (const filter of similarHashFilters(hash)) {
@@ -151,13 +154,8 @@ export class AssetsStore {
       .filter(([, bits]) => bits <= distance)
       .sort(([id, bits], [otherId, otherBits]) => bits - otherBits || (id < otherId ? 1 : -1));
     const nearest = all.slice(page * perPage, (page + 1) * perPage);
-    const found = await collectParts(
-      accountId,
-      this.#readKept(
-        accountId,
-        nearest.map(([id]) => id),
-      ),
-    );
+    const ids = nearest.map(([id]) => id);
+    const found = await collectParts(accountId, this.#readKept(accountId, ids), onLong);
     const byId = new Map(found.map((asset) => [asset._id, asset]));
     const rows = nearest.flatMap(([id, bits]) => {
       const asset = byId.get(id);

@@ -8,6 +8,7 @@ import {
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { hasMoreCharacters, requireAllowed } from '../../platform/http/fields.ts';
 import { PageQuery, type PagingQuery } from '../../platform/http/lists.ts';
+import { sendLongAnswer } from '../../platform/http/long-answers.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
@@ -43,9 +44,10 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
         response: { 200: pageSchemaOf(Feedback) },
       },
     },
-    async (request) => {
-      const { rows, meta } = await store.list(gate.requireCaller(request).accountId, request.query);
-      return successEnvelope('Reports listed.', rows, meta);
+    async (request, reply) => {
+      const { accountId } = gate.requireCaller(request);
+      const { rows, meta } = await store.list(accountId, request.query);
+      return sendLongAnswer(reply, accountId, successEnvelope('Reports listed.', rows, meta));
     },
   );
 

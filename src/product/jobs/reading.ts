@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   collectParts,
   type ListPage,
@@ -85,11 +84,7 @@ export class JobReader {
     if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
     const definition = await this.#context.definitions.find(job._id);
     const items = await this.#firstItems(job, view.maxItems, definition, onLong);
-    const data = jobDataOf(job, definition, items);
-    // The rows of a render may have megabytes. They were parsed above, and are serialized in another turn of the event
-    // loop, so that other calls are served in between.
-    await nextTurn();
-    return selectJobFields(data, view);
+    return selectJobFields(jobDataOf(job, definition, items), view);
   }
 
   /**

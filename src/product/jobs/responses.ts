@@ -1,4 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { JsonText } from '../../platform/http/long-answers.ts';
 import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { promptWithDescriptors } from '../catalogue/plan/subjects.ts';
@@ -61,7 +62,7 @@ export function jobDataOf(job: JobDocument, definition: JobDefinition, items: re
 function parametersOf({ takes, parameters }: JobDefinition, items: readonly ItemDocument[]) {
   if (takes !== 'rows') return parameters;
   if (items.length === 0) return undefined;
-  return { items: items.map(({ row = '{}' }) => JSON.parse(row) as unknown) };
+  return { items: items.map(({ row = '{}' }) => new JsonText(row)) };
 }
 
 function pipelineOf({ name, segments: [segment] }: JobDefinition['variants'][number]) {
@@ -105,7 +106,7 @@ export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: J
   return {
     index,
     status: outcome?.status ?? item.status,
-    ...(output !== undefined && { output: JSON.parse(output) }),
+    ...(output !== undefined && { output: new JsonText(output) }),
     ...(errorCode !== undefined && { retryable: retryable ?? false }),
     ...(sandboxModelsOf(variants.slice(item.variant, item.variant + 1)).length > 0 && { sandbox: true }),
     ...(job.type === 'chain' && {

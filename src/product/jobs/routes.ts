@@ -5,20 +5,19 @@ import {
   discriminatedUnionSchema,
   envelopeSchemaOf,
   pageSchemaOf,
-  sendCreated,
   successEnvelope,
 } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { idempotencyKeyOf } from '../../platform/http/hooks/idempotency.ts';
 import { addWarnings, clamp } from '../../platform/http/hooks/warnings.ts';
-import { createRowWriter, sendLongPage } from '../../platform/http/lists.ts';
+import { sendLongAnswer } from '../../platform/http/long-answers.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import type { CallGate } from '../accounts/gate/gate.ts';
+import { type CallGate, LONG_READS_TEXT } from '../accounts/gate/gate.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
 import { parseJobFilters } from './filters.ts';
-import { hasEnded, type JobDocument, type ShownItem } from './job.ts';
+import { hasEnded, type JobDocument } from './job.ts';
 import type { JobLifecycle } from './lifecycle.ts';
 import {
   jobItemDataOf,
@@ -154,14 +153,16 @@ function installSubmitRoute(app: FastifyInstance, options: JobRoutesOptions): vo
         async replayed(request, reply, { status }) {
           // A status of 200 or 202 comes only from a submit that waited for the end of its job.
           const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
-          if (key === null) return undefined;
+          if (key === null) return false;
           const { accountId } = gate.requireCaller(request);
           const job = await reading.findByKey(accountId, key.key);
-          if (job === null) return undefined;
+          if (job === null) return false;
           reply.code(hasEnded(job) ? 200 : 202);
           const view = parseJobView(request.query as JobViewQuery);
           const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
-          return successEnvelope(jobMessageOf(job), await reading.view(job, view, takeSlot));
+          const data = await reading.view(job, view, takeSlot);
+          await sendLongAnswer(reply, accountId, successEnvelope(jobMessageOf(job), data));
+          return true;
         },
       },
       schema: {
@@ -192,7 +193,7 @@ function installSubmitRoute(app: FastifyInstance, options: JobRoutesOptions): vo
       const answer = await reading.view(job, view);
       // If the job has ended in the meantime, the warnings of its items are added to those of the job.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
-      return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
+      return sendLongAnswer(reply.code(code), caller.accountId, successEnvelope(jobMessageOf(job), answer));
     },
   );
 }
@@ -208,7 +209,7 @@ function installReadRoute(app: FastifyInstance, options: JobRoutesOptions): void
       },
       schema: {
         summary: 'Read a job',
-        description: 'With wait, answers when the job has ended or the time is over.',
+        description: `With wait, answers when the job has ended or the time is over. ${LONG_READS_TEXT}`,
         params: JobParams,
         querystring: JobQuery,
         response: { 200: envelopeSchemaOf(Job) },
@@ -221,12 +222,11 @@ function installReadRoute(app: FastifyInstance, options: JobRoutesOptions): void
       const terms = { accountId, request, clientSignal: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, parseWaitMs(request.query.wait), terms);
       const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
-      return successEnvelope('Job read.', await lifecycle.reading.view(job, view, takeSlot));
+      const data = await lifecycle.reading.view(job, view, takeSlot);
+      return sendLongAnswer(reply, accountId, successEnvelope('Job read.', data));
     },
   );
 }
-
-const writeItem = createRowWriter(JobItem);
 
 function installItemsRoute(app: FastifyInstance, { context, lifecycle, gate }: JobRoutesOptions): void {
   app.get<{ Params: JobParams; Querystring: JobItemsQuery }>(
@@ -234,7 +234,7 @@ function installItemsRoute(app: FastifyInstance, { context, lifecycle, gate }: J
     {
       schema: {
         summary: "List a job's items",
-        description: 'In item order.',
+        description: `In item order. ${LONG_READS_TEXT}`,
         params: JobParams,
         querystring: JobItemsQuery,
         response: { 200: pageSchemaOf(JobItem) },
@@ -253,8 +253,8 @@ function installItemsRoute(app: FastifyInstance, { context, lifecycle, gate }: J
           gate.takeSlot(request, reply, 'longReads', accountId),
         ),
       ]);
-      const write = (item: ShownItem) => writeItem(jobItemDataOf(item, job, definition));
-      return sendLongPage(reply, 'Items listed.', { ...page, accountId }, write);
+      const rows = page.rows.values().map((item) => jobItemDataOf(item, job, definition));
+      return sendLongAnswer(reply, accountId, successEnvelope('Items listed.', rows, page.meta));
     },
   );
 }
@@ -274,10 +274,12 @@ function installCancelRoute(app: FastifyInstance, options: JobRoutesOptions): vo
         response: { 200: envelopeSchemaOf(Job) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
+      const { accountId } = gate.requireCaller(request);
       const view = parseJobView(request.query);
-      const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
-      return successEnvelope(`The job is ${job.status}.`, await lifecycle.reading.view(job, view));
+      const job = await lifecycle.cancel(accountId, request.params.jobId);
+      const data = await lifecycle.reading.view(job, view);
+      return sendLongAnswer(reply, accountId, successEnvelope(`The job is ${job.status}.`, data));
     },
   );
 }
@@ -321,7 +323,8 @@ function installResumeRoute(app: FastifyInstance, options: JobRoutesOptions): vo
         Object.assign(answer, selectJobFields({ notRetryableItems: [...notRetryableItems] }, view));
       const warning = `; ${notRetryableItems.length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again`;
       const message = `The job is resumed as a new one${notRetryableItems.length === 0 ? '' : warning}.`;
-      return sendCreated(reply, `/jobs/${job._id}`, message, answer);
+      reply.code(201).header('location', `/api/v1/jobs/${job._id}`);
+      return sendLongAnswer(reply, caller.accountId, successEnvelope(message, answer));
     },
   );
 }

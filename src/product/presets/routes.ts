@@ -1,19 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
+import type { FastifyInstance } from 'fastify';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import {
-  createRowWriter,
-  importResultSchema,
-  sendImportResult,
-  sendLongList,
-  streamList,
-  writeInPieces,
-} from '../../platform/http/lists.ts';
+import { importResultSchema, sendImportResult } from '../../platform/http/lists.ts';
+import { sendLongAnswer, streamList } from '../../platform/http/long-answers.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { CallGate } from '../accounts/gate/gate.ts';
+import { type CallGate, LONG_READS_TEXT } from '../accounts/gate/gate.ts';
 import { presetVersionNotFoundError } from './errors.ts';
 import { parsePresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
@@ -46,7 +40,6 @@ import {
   PresetListQuery,
   PresetParams,
   PresetReadQuery,
-  PresetVersionData,
   PresetVersionParams,
 } from './schema.ts';
 import type { PresetsStore } from './store.ts';
@@ -59,10 +52,6 @@ export interface PresetRoutesOptions extends PresetContentRules {
   readPresetUsage: ReadPresetUsage;
   now: () => Date;
 }
-
-const serializePreset = createRowWriter(PresetData);
-const serializeVersion = createRowWriter(PresetVersionData);
-const serializeEnvelope = createRowWriter(envelopeSchemaOf(PresetData));
 
 const ROUTE_INSTALLERS = [
   installListRoute,
@@ -85,7 +74,7 @@ function installListRoute(app: FastifyInstance, { store, gate, readPresetUsage }
     {
       schema: {
         summary: 'List presets',
-        description: 'Built-ins first, then your own, most recently updated first. Not paged.',
+        description: `Built-ins first, then your own, most recently updated first. Not paged. Each call with includeVersions counts as an answer of megabytes. ${LONG_READS_TEXT}`,
         querystring: PresetListQuery,
         response: { 200: envelopeSchemaOf(Type.Array(PresetData)) },
       },
@@ -94,7 +83,7 @@ function installListRoute(app: FastifyInstance, { store, gate, readPresetUsage }
       const { accountId } = gate.requireCaller(request);
       if (request.query.includeVersions) await gate.takeSlot(request, reply, 'longReads', accountId);
       const rows = await listPresets(store, accountId, request.query, readPresetUsage);
-      return streamList(reply, 'Presets listed.', rows, writePreset);
+      return streamList(reply, 'Presets listed.', rows);
     },
   );
 }
@@ -125,7 +114,8 @@ function installCreateRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
       const data = await readSavedPreset(options, accountId, preset);
-      return sendCreated(reply, `/presets/${preset.slug}`, 'Preset created.', data);
+      reply.code(201).header('location', `/api/v1/presets/${preset.slug}`);
+      return sendLongAnswer(reply, accountId, successEnvelope('Preset created.', data));
     },
   );
 }
@@ -148,10 +138,11 @@ function installImportRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const { accountId } = gate.requireCaller(request);
       const { drafts, errors } = await parsePresetEntries(request.body, accountId, options, now());
       const presets = await store.insert(accountId, drafts, now());
-      const data = presets.map((preset, index) =>
-        savedPresetDataOf(preset, drafts[index]?.history ?? [], models),
-      );
-      return sendImportResult(reply, data, errors, { sent: request.body.length, of: 'presets' });
+      const entries = presets
+        .values()
+        .map((preset, index) => savedPresetDataOf(preset, drafts[index]?.history ?? [], models));
+      const counts = { importedCount: presets.length, sent: request.body.length };
+      return sendImportResult(reply, accountId, { of: 'presets', entries, errors, ...counts });
     },
   );
 }
@@ -162,7 +153,7 @@ function installReadRoute(app: FastifyInstance, { store, gate, readPresetUsage }
     {
       schema: {
         summary: 'Read a preset',
-        description: 'In the form that can be imported, or one version of it by slug@version or ?version=.',
+        description: `In the form that can be imported, or one version of it by slug@version or ?version=. ${LONG_READS_TEXT}`,
         params: PresetParams,
         querystring: PresetReadQuery,
         response: { 200: envelopeSchemaOf(PresetData) },
@@ -179,7 +170,7 @@ function installReadRoute(app: FastifyInstance, { store, gate, readPresetUsage }
         isCurrent ? store.findHistory(accountId, preset, takeSlot) : [],
       ]);
       const data = isCurrent ? presetExportOf(preset, versions) : earlierVersionDataOf(preset, version);
-      return sendPreset(reply, accountId, 'Preset read.', withPresetUsage(data, usage));
+      return sendLongAnswer(reply, accountId, successEnvelope('Preset read.', withPresetUsage(data, usage)));
     },
   );
 }
@@ -212,12 +203,8 @@ function installChangeRoute(app: FastifyInstance, options: PresetRoutesOptions):
       const revise = (current: Preset) => applyPresetChange(current, request.body, accountId, options);
       const preset = await store.update(accountId, slug, revise, now());
       if (preset === null) throw await readMissingPresetError(store, accountId, 'slug', slug);
-      return sendPreset(
-        reply,
-        accountId,
-        'Preset changed.',
-        await readSavedPreset(options, accountId, preset),
-      );
+      const data = await readSavedPreset(options, accountId, preset);
+      return sendLongAnswer(reply, accountId, successEnvelope('Preset changed.', data));
     },
   );
 }
@@ -279,25 +266,6 @@ function installRemoveVersionRoute(
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
-}
-
-/** Writes a preset of a list, version by version. */
-function writePreset({ versions, ...preset }: PresetData): string | Iterable<string> {
-  if (versions === undefined) return serializePreset(preset);
-  return writeInPieces(serializePreset({ ...preset, versions: [] }), 'versions', versions, serializeVersion);
-}
-
-/** Sends a preset. Its versions may have 25 MB. */
-async function sendPreset(
-  reply: FastifyReply,
-  accountId: string,
-  message: string,
-  preset: PresetData,
-): Promise<FastifyReply> {
-  const { versions = [] } = preset;
-  if (versions.length === 0) return reply.send(successEnvelope(message, preset));
-  const answer = serializeEnvelope(successEnvelope(message, { ...preset, versions: [] }));
-  return sendLongList(reply, accountId, writeInPieces(answer, 'versions', versions, serializeVersion));
 }
 
 /** A preset in the response of a write. */

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { createRowWriter, sendLongAnswer } from '../../platform/http/long-answers.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { ProcessParts } from '../../platform/process-parts.ts';
 import { callerOrNull } from '../accounts/authentication.ts';
@@ -57,6 +58,9 @@ export async function openRequests(
   };
 }
 
+const writeRecord = createRowWriter(RequestRecord);
+const writeErrorGroup = createRowWriter(RequestErrorGroup);
+
 /** The routes that list and group an account's recent calls. Calls of these routes themselves are not recorded. */
 function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSearch): void {
   app.get<{ Querystring: RequestListQuery }>(
@@ -71,10 +75,11 @@ function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSear
         response: { 200: pageSchemaOf(RequestRecord) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { rows, meta } = await search.list(accountId, parseRequestFilters(request.query), request.query);
-      return successEnvelope('Requests listed.', rows, meta);
+      const data = rows.values().map(writeRecord);
+      return sendLongAnswer(reply, accountId, successEnvelope('Requests listed.', data, meta));
     },
   );
 
@@ -90,10 +95,11 @@ function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSear
         response: { 200: envelopeSchemaOf(Type.Array(RequestErrorGroup)) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const data = await search.findErrorGroups(accountId, parseRequestFilters(request.query));
-      return successEnvelope('Errors grouped.', data);
+      const groups = await search.findErrorGroups(accountId, parseRequestFilters(request.query));
+      const data = groups.values().map(writeErrorGroup);
+      return sendLongAnswer(reply, accountId, successEnvelope('Errors grouped.', data));
     },
   );
 

@@ -6,12 +6,8 @@ import {
   sendCreated,
   successEnvelope,
 } from '../../platform/http/envelope.ts';
-import {
-  createRowWriter,
-  importResultSchema,
-  sendImportResult,
-  streamList,
-} from '../../platform/http/lists.ts';
+import { importResultSchema, sendImportResult } from '../../platform/http/lists.ts';
+import { createRowWriter, sendLongAnswer, streamList } from '../../platform/http/long-answers.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
 import {
   checkImportEntryCount,
@@ -46,7 +42,8 @@ export interface TemplateRoutesOptions {
   now: () => Date;
 }
 
-const writeVersion = createRowWriter(TemplateData);
+const writeTemplate = createRowWriter(TemplateData);
+const writeSummary = createRowWriter(TemplateSummary);
 
 const ROUTE_INSTALLERS = [
   installListRoute,
@@ -77,9 +74,11 @@ function installListRoute(app: FastifyInstance, { store, gate }: TemplateRoutesO
         response: { 200: pageSchemaOf(TemplateSummary) },
       },
     },
-    async (request) => {
-      const { rows, meta } = await listTemplates(store, gate.requireCaller(request).accountId, request.query);
-      return successEnvelope('Templates listed.', rows, meta);
+    async (request, reply) => {
+      const { accountId } = gate.requireCaller(request);
+      const { rows, meta } = await listTemplates(store, accountId, request.query);
+      const data = rows.values().map(writeSummary);
+      return sendLongAnswer(reply, accountId, successEnvelope('Templates listed.', data, meta));
     },
   );
 }
@@ -124,9 +123,11 @@ function installImportRoute(app: FastifyInstance, { store, gate, now }: Template
     },
     async (request, reply) => {
       const { drafts, errors } = await parseTemplateEntries(request.body);
-      const templates = await store.insert(gate.requireCaller(request).accountId, drafts, now());
-      const sent = request.body.length;
-      return sendImportResult(reply, templates.map(templateDataOf), errors, { sent, of: 'templates' });
+      const { accountId } = gate.requireCaller(request);
+      const templates = await store.insert(accountId, drafts, now());
+      const entries = templates.values().map((template) => writeTemplate(templateDataOf(template)));
+      const counts = { importedCount: templates.length, sent: request.body.length };
+      return sendImportResult(reply, accountId, { of: 'templates', entries, errors, ...counts });
     },
   );
 }
@@ -223,7 +224,7 @@ function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRou
       const { accountId } = gate.requireCaller(request);
       const template = await findTemplate(store, accountId, request.params.templateId);
       const versions = readTemplateHistory(store, accountId, template);
-      return streamList(reply, 'Versions listed.', versions, writeVersion);
+      return streamList(reply, 'Versions listed.', versions, writeTemplate);
     },
   );
 }

@@ -1,12 +1,6 @@
 // needs: documents
-import fastify from 'fastify';
 import t, { type Test } from 'tap';
-import {
-  type PagingQuery,
-  readListPage,
-  sendLongList,
-  writeInPieces,
-} from '../../../src/platform/http/lists.ts';
+import { type PagingQuery, readListPage } from '../../../src/platform/http/lists.ts';
 import { type DocumentCollection, sortBy } from '../../../src/platform/stores/documents/port.ts';
 import { openDocuments } from '../../support/documents.ts';
 
@@ -60,31 +54,4 @@ t.test('long pages of one account are read one after the other', async (t) => {
   for (const { rows } of pages) t.same(numbers(rows), range(23, 0));
   t.same(reads.slice(0, 3), [8, 8, 8], 'whether they are long shows in the first part');
   t.equal(reads.length, 12);
-});
-
-t.test('a long list in a response is written in several turns of the event loop', async (t) => {
-  const rows = Array.from({ length: 16 }, (_, n) => ({ n, text: 'x'.repeat(256 * 1024) }));
-  const answer = JSON.stringify({ data: { sent: [], other: [{ sent: [] }] }, sent: [], after: 1 });
-  const app = fastify();
-  t.teardown(() => app.close());
-  let written = 0;
-  let writtenInTurn = 0;
-  app.get('/', (_request, reply) =>
-    sendLongList(
-      reply,
-      'acc_a',
-      writeInPieces(answer, 'sent', rows, (row) => {
-        written += 1;
-        writtenInTurn += 1;
-        t.equal(writtenInTurn, 1, `row ${row.n} is written in a turn of its own`);
-        setImmediate(() => {
-          writtenInTurn = 0;
-        });
-        return JSON.stringify(row);
-      }),
-    ),
-  );
-  const { body } = await app.inject('/');
-  t.equal(written, rows.length);
-  t.same(JSON.parse(body), { ...JSON.parse(answer), sent: rows });
 });

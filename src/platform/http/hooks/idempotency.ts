@@ -30,8 +30,8 @@ declare module 'fastify' {
      * the request.
      */
     idempotency?: ResponseStorage | ((request: FastifyRequest) => ResponseStorage | undefined);
-    /** Brings a stored response up to date before it is replayed. */
-    replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredHttpResponse) => Promise<unknown>;
+    /** Sends an up-to-date response in place of a stored one. Returns false if the stored one is up to date. */
+    replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredHttpResponse) => Promise<boolean>;
   }
 }
 
@@ -190,8 +190,7 @@ async function replayResponse(
   response: StoredHttpResponse,
 ): Promise<FastifyReply> {
   reply.header('idempotency-replayed', 'true');
-  const repeated = await request.routeOptions.config.replayed?.(request, reply, response);
-  if (repeated !== undefined) return reply.send(repeated);
+  if (await request.routeOptions.config.replayed?.(request, reply, response)) return reply;
   reply.code(response.status).headers(response.headers);
   return reply.serializer((body: unknown) => body as string).send(response.body);
 }

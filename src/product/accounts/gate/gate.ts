@@ -37,6 +37,8 @@ const MAX_CONCURRENT_LINK_DOWNLOADS = 1;
  * has received it. Without a limit, slow clients would fill the memory.
  */
 const MAX_CONCURRENT_LONG_READS = 4;
+/** The sentence about this limit in the descriptions of endpoints. */
+export const LONG_READS_TEXT = `An account receives at most ${MAX_CONCURRENT_LONG_READS} answers of megabytes at a time; more are refused with 429.`;
 
 const RATE_WINDOW_MS = 60_000;
 
