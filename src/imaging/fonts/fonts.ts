@@ -171,9 +171,12 @@ function isGenericFontFamily(family: string): boolean {
 const STYLE_SUFFIX =
   /(?:[\s-]+(?:regular|book|roman|normal|thin|hairline|(?:extra|ultra|semi|demi)?[\s-]?(?:light|bold|condensed|expanded)|medium|heavy|black|italic|oblique|condensed|narrow|small-caps))+$/i;
 
+/** The longest name in which a style is searched. The time of the search grows with the square of the length. */
+const MAX_STYLED_NAME_CHARACTERS = 200;
+
 /** A family name without a style at its end. Pango reads `DejaVu Sans Bold` as the bold style of DejaVu Sans. */
 function familyWithoutStyle(family: string): string {
-  return family.replace(STYLE_SUFFIX, '');
+  return family.length > MAX_STYLED_NAME_CHARACTERS ? family : family.replace(STYLE_SUFFIX, '');
 }
 
 /**

@@ -57,7 +57,7 @@ export function requireDateOrInstant(param: string, sent: string): Date {
 }
 
 /** Matches a date with any common separator or none, and an optional time after it. */
-const LOOSE_DATE_PATTERN = /^(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\S+))?$/i;
+const LOOSE_DATE_PATTERN = /^(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:(?: *T *| +)(\S+))?$/i;
 
 /** The corrections for an instant in another common form, such as `2026/01/31`, `2026-01-31 12:00` or an epoch time. */
 export function instantCorrections(param: string, sent: string): CallCorrection[] {

@@ -79,7 +79,7 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD
     value = JSON.parse(text);
   } catch (error) {
     const { message } = error as Error;
-    const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
+    const remedy = /^[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
     const meant = startsAt === undefined ? looseJsonValue(text) : undefined;
     throw malformedJsonError(
       startsAt === undefined ? message : withBodyPosition(message, text, startsAt),

@@ -177,7 +177,7 @@ const SCALE_NAME_PATTERN = /^(scale|factor|zoom|percent(age)?|resize)$/i;
 function recognizeScale({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { properties = {} } = schema;
   const isOfPicture = ['width', 'enlarge'].every((field) => Object.hasOwn(properties, field));
-  const [, digits = '', sign] = /^(\d*\.?\d+)(%?)$/.exec(String(sent[name])) ?? [];
+  const [, digits = '', sign] = /^(\d+(?:\.\d+)?|\.\d+)(%?)$/.exec(String(sent[name])) ?? [];
   const percent = sign === '%' || /^percent/i.test(name) ? Number(digits) : Number(digits) * 100;
   const isReduced = digits !== '' && percent > 0 && percent < 100;
   if (!isOfPicture || !SCALE_NAME_PATTERN.test(name) || !isReduced || Object.hasOwn(sent, 'height'))
