@@ -11,7 +11,7 @@ import { successEnvelope } from './envelope.ts';
  * they do not delay the calls of other accounts.
  */
 
-/** Paces the reading and writing of long answers, so that an account with many of them does not occupy the event loop. */
+/** Paces the reading and writing of long answers. An account with many of them then does not occupy the event loop. */
 export const longAnswerWork = new PacedWork();
 
 /**

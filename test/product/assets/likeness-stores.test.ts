@@ -71,7 +71,13 @@ onEachStore(t, 'among thousands the nearest are found, and none is missed', asyn
   const [first] = assets;
   if (first === undefined) throw new Error('there are no assets');
   for (const distance of [0, 3, 6, 7]) {
-    const found = await store.findSimilar(first, hashOf(first), distance, { perPage: 100 }, async () => undefined);
+    const found = await store.findSimilar(
+      first,
+      hashOf(first),
+      distance,
+      { perPage: 100 },
+      async () => undefined,
+    );
     const expected = assets
       .filter((other) => other.accountId === first.accountId && other._id !== first._id)
       .map((other) => ({ id: other._id, distance: hashDistance(hashOf(first), hashOf(other)) }))
