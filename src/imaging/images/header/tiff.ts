@@ -33,7 +33,7 @@ export function readTiffHeader(bytes: ByteReader): ImageHeader | null {
     frames += 1;
     pixels += page.pixels;
     squaredEntries += directory.entries.length ** 2;
-    if (squaredEntries > MAX_SQUARED_ENTRIES) return { ...first, unread: TOO_MANY_ENTRIES_MESSAGE };
+    if (squaredEntries > MAX_SQUARED_ENTRIES) return { ...first, unreadableReason: TOO_MANY_ENTRIES_MESSAGE };
   }
   return first === null ? null : { ...first, frames, pixels };
 }
