@@ -140,9 +140,9 @@ function startChannelComparison(weights: readonly number[], width: number): Chan
 
 /** Adds up the errors of a channel with their weights: first their means, then their 4-norms. */
 function weightedErrorOf({ weights, sums }: ChannelComparison, pixels: number): number {
-  return weights.reduce((total, weight, error) => {
-    const mean = (sums[error] as number) / pixels;
-    return total + weight * (error < ERROR_COLUMNS / 2 ? mean : mean ** 0.25);
+  return weights.reduce((total, weight, column) => {
+    const mean = (sums[column] as number) / pixels;
+    return total + weight * (column < ERROR_COLUMNS / 2 ? mean : mean ** 0.25);
   }, 0);
 }
 
@@ -281,10 +281,10 @@ function addErrors(rows: ChannelRows, middle: number, scratch: ScratchBuffers, s
     addError(added, 2, Math.max(0, -edge));
   }
   for (let error = 0; error < ERROR_COLUMNS; error++)
-    sums[error] = (sums[error] as number) + (added[error] as number);
+    sums[column] = (sums[error] as number) + (added[error] as number);
 }
 
 function addError(sums: number[], error: number, value: number): void {
-  sums[error] = (sums[error] as number) + value;
+  sums[column] = (sums[error] as number) + value;
   sums[error + ERROR_COLUMNS / 2] = (sums[error + ERROR_COLUMNS / 2] as number) + value ** 4;
 }
