@@ -280,11 +280,11 @@ function addErrors(rows: ChannelRows, middle: number, scratch: ScratchBuffers, s
     addError(added, 1, Math.max(0, edge));
     addError(added, 2, Math.max(0, -edge));
   }
-  for (let error = 0; error < ERROR_COLUMNS; error++)
-    sums[column] = (sums[error] as number) + (added[error] as number);
+  for (let column = 0; column < ERROR_COLUMNS; column++)
+    sums[column] = (sums[column] as number) + (added[column] as number);
 }
 
-function addError(sums: number[], error: number, value: number): void {
-  sums[column] = (sums[error] as number) + value;
-  sums[error + ERROR_COLUMNS / 2] = (sums[error + ERROR_COLUMNS / 2] as number) + value ** 4;
+function addError(sums: number[], column: number, value: number): void {
+  sums[column] = (sums[column] as number) + value;
+  sums[column + ERROR_COLUMNS / 2] = (sums[column + ERROR_COLUMNS / 2] as number) + value ** 4;
 }
