@@ -90,6 +90,12 @@ onEachStore(t, 'among thousands the nearest are found, and none is missed', asyn
       'nearest first',
     );
   }
+  const { accountId } = first;
+  const compared = new Set<string>();
+  for (const filter of similarHashFilters(hashOf(first)))
+    for (const { _id } of await collection.find({ accountId, ...filter })) compared.add(_id);
+  const far = assets.slice(1, ROWS).filter(({ _id }) => compared.has(_id));
+  t.ok(far.length < ROWS / 400, `${far.length} assets that look different are compared`);
   await collection.updateOne({ _id: assets.at(-2)?._id ?? '' }, { $set: { state: 'leaving' } });
   const left = await store.findSimilar(first, hashOf(first), 7, {}, async () => undefined);
   t.notOk(
@@ -102,13 +108,13 @@ onEachStore(t, 'among thousands the nearest are found, and none is missed', asyn
   t.teardown(() => client.close());
   const inMongo = client.db().collection('assets');
   const known = (await inMongo.indexes()).map(({ name, key }) => [name, Object.keys(key)]);
-  for (const [index, candidates] of similarHashFilters(hashOf(first)).entries()) {
+  for (const [index, candidate] of similarHashFilters(hashOf(first)).entries()) {
     const name = `hash-b${index}`;
     t.same(
       known.find(([found]) => found === name),
-      [name, ['accountId', 'state', `hashBytes.b${index}`]],
+      [name, ['accountId', 'state', `hashBytes.b${index}`, `hashBytes.b${index ^ 1}`]],
     );
-    const filter = { accountId: first.accountId, ...candidates, state: 'kept' };
+    const filter = { accountId: first.accountId, ...candidate, state: 'kept' };
     const explained = await inMongo.find(filter).explain('executionStats').catch(unlessUnknown);
     if (explained === null) continue;
     const { queryPlanner, executionStats } = explained;
