@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PassTimings, PictureFile } from '../../../workers/protocol.ts';
+import type { PassTimings, PictureFile, TransformTaskResult } from '../../../workers/protocol.ts';
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import type { RunningCall, StoredFile } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
@@ -164,6 +164,29 @@ export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<
 /** The format in a media type, as the header `X-Service-Format` contains it: `webp` for `image/webp`. */
 export function formatOfContentType({ contentType }: { contentType: string }): string {
   return contentType.slice('image/'.length);
+}
+
+/**
+ * What a pass has measured, as headers: the result of a search for a target, the placeholder hashes of the picture, and
+ * its bit depth. Headers without a value are left out.
+ */
+export function measurementHeadersOf({
+  achieved,
+  hashes,
+  bitDepth,
+}: TransformTaskResult): Record<string, string> {
+  const measured = {
+    'X-Service-Quality': achieved?.quality,
+    'X-Service-Lossless': achieved?.lossless,
+    'X-Service-Ssim': achieved?.ssim,
+    'X-Service-Ssimulacra2': achieved?.ssimulacra2,
+    'X-Service-Trials': achieved?.trials,
+    'X-Service-Thumbhash': hashes?.thumbhash,
+    'X-Service-Blurhash': hashes?.blurhash,
+    'X-Service-Bit-Depth': bitDepth,
+  };
+  const present = Object.entries(measured).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, String(value)]));
 }
 
 /** Sends a picture and its size. A warning is added if the client does not accept its media type. */

@@ -15,7 +15,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { nearestName } from '../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { RequestedStep } from '../catalogue/plan/step.ts';
-import { formatOfContentType } from './metered-call.ts';
+import { formatOfContentType, measurementHeadersOf } from './metered-call.ts';
 import { type ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 import { RequestedOutput, RequestedOutputs } from './transform-schema.ts';
 
@@ -171,6 +171,7 @@ function outputFileOf(output: OutputResultOrError, requestId: string): OutputFil
       'X-Service-Format': format,
       'X-Service-Width': String(picture.width),
       'X-Service-Height': String(picture.height),
+      ...measurementHeadersOf(picture),
       ...(warnings.length > 0 && { 'X-Service-Warnings': warningsText(warnings) }),
     },
     data: picture.data,

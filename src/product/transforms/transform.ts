@@ -2,12 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { displayedSizeOf } from '../../imaging/images/estimates/prediction.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
-import type {
-  LayerFiles,
-  PassOutcome,
-  RunningCall,
-  TransformResult,
-} from '../../imaging/images/image-call.ts';
+import type { LayerFiles, PassOutcome, RunningCall } from '../../imaging/images/image-call.ts';
 import { checkImageContentType } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
@@ -44,6 +39,7 @@ import {
   type LoadedImage,
   loadCallImage,
   type MeteredCallOptions,
+  measurementHeadersOf,
   type PoolCallOptions,
   runCountedBatch,
   runCountedWork,
@@ -198,8 +194,7 @@ class TransformCallHandler {
     });
     syncCall.recordRun(op, { ...done, bytesOut: done.data.length });
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
-    setMeasurementHeaders(reply, done);
-    reply.header('x-service-format', formatOfContentType(done));
+    reply.headers(measurementHeadersOf(done)).header('x-service-format', formatOfContentType(done));
     if (done.link !== null) return successEnvelope('Image transformed.', resultLinkBody(done.link, done));
     return sendPicture(reply, done);
   }
@@ -357,24 +352,3 @@ const OutputLinks = Type.Object(
 const TransformAnswers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLinks], {
   title: 'TransformAnswer',
 });
-
-/**
- * Sends what a pass has measured as headers: the result of a search for a target, the placeholder hashes of the
- * picture, and its bit depth. Headers without a value are left out.
- */
-function setMeasurementHeaders(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
-  // Most passes measure nothing.
-  if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
-  const findings = {
-    quality: achieved?.quality,
-    lossless: achieved?.lossless,
-    ssim: achieved?.ssim,
-    ssimulacra2: achieved?.ssimulacra2,
-    trials: achieved?.trials,
-    thumbhash: hashes?.thumbhash,
-    blurhash: hashes?.blurhash,
-    'bit-depth': bitDepth,
-  };
-  for (const [name, value] of Object.entries(findings))
-    if (value !== undefined) reply.header(`x-service-${name}`, String(value));
-}

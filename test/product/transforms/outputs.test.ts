@@ -64,6 +64,19 @@ t.test('several outputs of one call are the pictures of calls of their own, one 
   t.same([mirrored.width, mirrored.height], [60, 40]);
 });
 
+t.test('each part tells what was measured of its picture, as the answer of a call of its own', async (t) => {
+  const target = { op: 'compress', parameters: { minSsim: 0.9, format: 'jpeg' } };
+  const preview = { op: 'placeholder', parameters: { kind: 'blur', format: 'webp' } };
+  const parts = partsOf(await sent([{ name: 'target', ...target }, { name: 'preview', ...preview }]));
+  for (const [index, { op, parameters }] of [target, preview].entries()) {
+    const { headers } = await calls.transform({ op, ...parameters }, png);
+    const names = ['quality', 'ssim', 'trials', 'thumbhash', 'blurhash'].map((name) => `x-service-${name}`);
+    const measured = Object.fromEntries(names.map((name) => [name, headers.get(name) ?? undefined]));
+    t.ok(Object.values(measured).filter((value) => value !== undefined).length >= 2, op);
+    t.match(parts[index]?.headers, measured, op);
+  }
+});
+
 t.test('steps beside the outputs run first for all of them', async (t) => {
   const first = { op: 'crop', parameters: { x: 0, y: 0, width: 30, height: 40 } };
   const answer = await sent([small, webp], '', [field('steps', [first])]);
