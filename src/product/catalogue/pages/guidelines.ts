@@ -63,7 +63,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   -d "$JOB" "$BASE/api/v1/jobs?wait=30"`),
   listBlock(
     'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job: `all`, `some` or `none` completed.',
-    'Each item of `data.items` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
+    'Each item of `data.items` has resultAssetId (an image) or output (JSON), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
     'maxCredits in a submit or a resume is the most it may cost (else 402 with details.price). A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
     'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. Verify a delivery as its page shows, answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
     'AI ops cost credits per item and run on their defaultModel unless model names another. Results marked sandbox: true are invented.',
@@ -71,10 +71,10 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   headingBlock('Rules'),
   numberedListBlock(
     'A deterministic op refuses undeclared parameters.',
-    'On success look at X-Service-Warnings: `not_enlarged:768` (send enlarge=true), `alpha_lost`, `frames_lost:9`, `text_cut:90x40`, `ignored_parameter:perpage,did_you_mean:perPage`, …: /docs/warnings.md has all and the cures.',
+    'On success look at X-Service-Warnings: `not_enlarged:768` (send enlarge=true), `alpha_lost`, `frames_lost:9`, `text_cut:90x40`, `ignored_parameter:perpage,did_you_mean:perPage`, …: /docs/warnings.md has the cures.',
     'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After; fix error.param by details.fix, suggest or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
-    'At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing has the parts), and 600 requests per minute and account.',
+    'At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing: admit, fetch, queue, decode, process, encode, total), and 600 requests per minute and account.',
     'In a URL # is %23, and lists and objects are JSON text. Formats, places and colours are read by usual names: jpg, ff8800.',
     'What this server can do: GET /api/v1/ops?view=names, /ai-models, /fonts; limits: /account; used: /usage.',
     'Tell what is missing: POST /api/v1/feedback, kind capability_gap, message.',
