@@ -139,13 +139,15 @@ export class AssetsStore {
   ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListPageMeta }> {
     const candidates = new Set<string>();
     for (const filter of similarHashFilters(hash)) {
-      const matches = { accountId, ...filtersIn(query), ...filter, state: 'kept' };
+      const matches = { accountId, ...filter, state: 'kept' };
       for (const { _id: id } of await this.#assets.find(matches, { fields: ['_id'] })) candidates.add(id);
     }
     candidates.delete(_id);
     const distances = new Map<string, number>();
     for (const ids of inBatches([...candidates], HASHES_PER_READ)) {
-      const found = await this.#assets.find({ _id: { $in: ids }, accountId }, { fields: HASH_FIELDS });
+      // The filters of the list are here, because a search with one of them might read the index of that field.
+      const matches = { _id: { $in: ids }, accountId, ...filtersIn(query) };
+      const found = await this.#assets.find(matches, { fields: HASH_FIELDS });
       for (const { _id: id, hashBytes } of found)
         if (hashBytes !== undefined) distances.set(id, hashDistance(hash, joinHashBytes(hashBytes)));
     }
