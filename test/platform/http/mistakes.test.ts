@@ -143,6 +143,21 @@ t.test('a path that is not served names what is served beside or below it', asyn
   }
 });
 
+t.test('no answer proposes to delete something', async (t) => {
+  const rows: [method: string, path: string, suggest?: string[]][] = [
+    ['GET', '/api-keys/self'],
+    ['PUT', '/collections/spring'],
+    ['POST', '/signing-keys/sgk_1'],
+    ['PATCH', '/assets/ast_1', ['PUT /api/v1/assets/ast_1/content', 'GET /api/v1/assets/ast_1']],
+  ];
+  for (const [method, path, suggest] of rows) {
+    const { json } = await server.call(path, { method, key });
+    const { allowed, ...aid } = json.error.details;
+    t.ok(allowed.includes('DELETE'), path);
+    t.strictSame(aid, suggest === undefined ? {} : { suggest }, path);
+  }
+});
+
 t.test('a version that is not there says which are', async (t) => {
   const json = { name: 'Tag', slug: 'tag', html: '<p>a</p>', width: 8, height: 8 };
   await server.call('/templates', { key, json });

@@ -81,7 +81,8 @@ export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: Meant
     const headers = { allow: allowed.join(', ') };
     const served = suggestedMethodsOf(allowed);
     const calls = served.map((one) => `${one} ${path}`);
-    const details = { allowed, suggest: [...changes, ...calls] };
+    const suggest = [...changes, ...calls];
+    const details = { allowed, ...(suggest.length > 0 && { suggest }) };
     const meant = meantMethod(method, served);
     const corrections =
       changes.length > 0 || meant === undefined ? [] : requestLineCorrections({ method: meant });
@@ -89,8 +90,11 @@ export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: Meant
   }
 }
 
-/** Methods that are never suggested, because nobody who sends another method means one of them. */
-const UNSUGGESTED_METHODS = ['HEAD', 'OPTIONS'];
+/**
+ * Methods that are never suggested, because nobody who sends another method means one of them. A program that tries a
+ * suggested DELETE loses what it asked for.
+ */
+const UNSUGGESTED_METHODS = ['HEAD', 'OPTIONS', 'DELETE'];
 
 function suggestedMethodsOf(methods: readonly string[]): string[] {
   return methods.filter((name) => !UNSUGGESTED_METHODS.includes(name));
