@@ -3,11 +3,13 @@ import {
   type BranchTaskResult,
   isLateFailure,
   isOutdoneFailure,
+  type OutputFormat,
   type TaskFailure,
   type TransformTaskResult,
 } from '../protocol.ts';
-import { applySteps, convertDeepToSrgb, openPass, runPass, startUpright } from './pipeline.ts';
-import type { DeepPixels, Pixels } from './pixels/pixels.ts';
+import type { InputFacts } from './input.ts';
+import { applySteps, openPass, runPass, startUpright } from './pipeline.ts';
+import type { Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
 import { runRivals, type TakeTurn } from './search/rivals.ts';
@@ -159,19 +161,25 @@ function createCachingFileReader(): typeof makeFileReadable {
 
 /**
  * Whether a pass can start at pixels that were decoded before. It cannot if only the file's own pixels carry what it
- * needs: the palette of a GIF, or kept metadata. Kept metadata of opaque pixels is an exception, because a small file
- * can carry it.
+ * needs: the palette of a GIF, more than 8 bits, the density that sharp writes into a PNG or a TIFF, or kept metadata.
+ * Kept metadata of opaque pixels is an exception, because a small file can carry it.
  */
 function canSharePixels(work: PassWork): boolean {
   const { chosen, encode, source, carried, steps } = work;
   const reusesPalette = source.format === 'gif' && encode.format === 'gif';
   const isCarried = carried.carrier !== undefined && !mayBeTransparent(work, steps.length);
-  return chosen.kept === undefined && !reusesPalette && (encode.metadata !== 'keep' || isCarried);
+  const needsFile = encode.metadata === 'keep' || hasDensity(encode.format, source);
+  return chosen.kept === undefined && !source.isDeep && !reusesPalette && (!needsFile || isCarried);
+}
+
+/** Whether sharp writes the density of the file into a result of this format. Pixels, as of a drawing, have none. */
+function hasDensity(format: OutputFormat, source: InputFacts): boolean {
+  return source.format !== 'raw' && (format === 'png' || format === 'tiff');
 }
 
 /** A picture from which several passes continue. */
 interface SharedPicture {
-  pixels: Pixels | DeepPixels;
+  pixels: Pixels;
   writtenIn: string | undefined;
   sideResults: PassWork['context']['sideResults'];
 }
@@ -232,9 +240,9 @@ class SharedPictures {
   /** Prepares the upright picture at which the first step starts. */
   async #openPicture(work: PassWork, isShared: boolean): Promise<void> {
     if (isShared) {
-      const { pixels, areShared } = await this.#takePicture(work, 0, async () => convertDeepToSrgb(work));
+      const { pixels, areShared } = await this.#takePicture(work, 0, async () => undefined);
       work.picture.startAt(pixels, areShared);
-    } else convertDeepToSrgb(work);
+    }
     await startUpright(work);
   }
 
@@ -284,7 +292,7 @@ function pictureNameAfter(work: PassWork, count: number): string | undefined {
   const { chosen, ground, context, source, profile } = work;
   const steps = work.steps.slice(0, count);
   const keepsNumbers = source.hasProfile && profile === 'own';
-  if (count === 0 ? !readsWholePicture(work) : mayBeTransparent(work, count)) return undefined;
+  if (count <= indexOfScaleOnLoad(work) || (count > 0 && mayBeTransparent(work, count))) return undefined;
   const paint = steps.some(mayFillWithBackground) ? [ground, context.fill] : [];
   const texts = steps.map((step) => stepKeyOf(work, step));
   return JSON.stringify([chosen.first, chosen.count, keepsNumbers, paint, texts]);
@@ -295,7 +303,7 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   const { width, height } = picture;
   await make();
   const { writtenIn } = picture;
-  const pixels = await picture.runPipeline();
+  const pixels = await picture.pixels();
   picture.setSize({ width, height });
   return {
     pixels,
@@ -304,10 +312,11 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   };
 }
 
-/** Whether a pass starts at the pixels of the whole decoded picture, and not at pixels that the decoder has scaled. */
-function readsWholePicture({ source, steps: [first] }: PassWork): boolean {
-  const scaled = first?.operation.scalesTo(source, first.params);
-  return scaled === undefined || !scalesOnLoad(source, scaled);
+/** The index of the step for which the decoder scales the picture, so that no other pass reads it until then; else -1. */
+function indexOfScaleOnLoad({ source, steps }: PassWork): number {
+  const index = steps.findIndex(({ operation }) => !operation.allowsScaleOnLoad);
+  const scaled = steps[index]?.operation.scalesTo(source, steps[index].params);
+  return scaled !== undefined && scalesOnLoad(source, scaled) ? index : -1;
 }
 
 /**

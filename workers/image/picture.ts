@@ -323,7 +323,7 @@ export class PassPicture {
    * Continues from pixels of another pass.
    * @param areShared whether more passes read the pixels, so that they must outlive this picture.
    */
-  continueFrom(pixels: Pixels | DeepPixels, areShared: boolean): void {
+  continueFrom(pixels: Pixels, areShared: boolean): void {
     this.replace(pixels);
     if (areShared) this.#pixels = undefined;
   }
@@ -332,7 +332,7 @@ export class PassPicture {
    * Starts at pixels that were decoded from the same file before. They may be a smaller version: the picture keeps its
    * size, and the first step scales it.
    */
-  startAt(pixels: Pixels | DeepPixels, areShared: boolean): void {
+  startAt(pixels: Pixels, areShared: boolean): void {
     const { width, height } = this;
     this.continueFrom(pixels, areShared);
     this.setSize({ width, height });

@@ -265,7 +265,7 @@ async function runAllSteps(work: PassWork): Promise<void> {
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp would convert them to Display P3. */
-export function convertDeepToSrgb({ picture, source, profile }: PassWork): void {
+function convertDeepToSrgb({ picture, source, profile }: PassWork): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 

@@ -1,4 +1,5 @@
 // needs: nothing
+import { crc32 } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 import t, { type Test } from 'tap';
 import { performBranchTask } from '../../../workers/image/branches.ts';
@@ -16,6 +17,14 @@ async function pictureWith(alpha: boolean): Promise<Sharp> {
   return sharp(data, { raw: { width, height, channels } });
 }
 
+/** The PNG with a gamma of 1, so that its numbers are light. */
+function withGamma(png: Buffer): Buffer {
+  const chunk = Buffer.from('\0\0\0\x04gAMA\0\x01\x86\xa0\0\0\0\0', 'latin1');
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, 12)), 12);
+  const headerEnd = 33;
+  return Buffer.concat([png.subarray(0, headerEnd), chunk, png.subarray(headerEnd)]);
+}
+
 const opaque = await pictureWith(false);
 const FILES: Record<string, Uint8Array> = {
   png: await opaque.clone().png().toBuffer(),
@@ -25,6 +34,16 @@ const FILES: Record<string, Uint8Array> = {
   wide: await opaque.clone().withIccProfile('p3').jpeg().toBuffer(),
   indexed: await opaque.clone().png({ palette: true }).toBuffer(),
   deep: await opaque.clone().toColourspace('rgb16').tiff().toBuffer(),
+  'very deep': withGamma(
+    await sharp(
+      Uint16Array.from({ length: 90 * 60 * 3 }, (_, at) => (at * 7_919) % 65_536),
+      { raw: { width: 90, height: 60, channels: 3 } },
+    )
+      .toColourspace('rgb16')
+      .png()
+      .toBuffer(),
+  ),
+  dense: await opaque.clone().withDensity(300).jpeg().toBuffer(),
 };
 const BLUR: StepText = ['blur', { sigma: 3 }];
 const PASSES: ImagePass[] = [
@@ -36,6 +55,9 @@ const PASSES: ImagePass[] = [
   passOf([['rotate', { angle: 30 }]], { format: 'jpeg' }),
   passOf([['rotate', { angle: 90 }]], { format: 'webp' }),
   passOf([['negate']], { format: 'tiff' }),
+  passOf([['resize', { width: 60 }]], { format: 'png' }),
+  passOf([], { format: 'png', colors: 8 }),
+  passOf([], { format: 'tiff' }),
   passOf([['extend', { left: 10 }]], { format: 'jpeg' }),
   passOf([['resize', { width: 500, enlarge: true }]], { format: 'jpeg' }),
   passOf([], { format: 'webp', target: { maxBytes: 3_000 } }),
@@ -144,6 +166,21 @@ for (const [name, file] of Object.entries(SHRUNK)) {
     );
   });
 }
+
+t.test(
+  'a picture that loses its colours or its transparency first can still be shrunk on load',
+  async (t) => {
+    const small: StepText = ['resize', { width: 90 }];
+    for (const first of [['greyscale'], ['flatten']] as StepText[])
+      for (const file of [SHRUNK.jpeg, SHRUNK.webp, SHRUNK['turned jpeg']])
+        await areAlike(t, file as Uint8Array, [
+          passOf([first, small], { format: 'webp' }),
+          passOf([first, BLUR], { format: 'jpeg' }),
+          passOf([first, ['resize', { width: 200 }]], { format: 'jpeg' }),
+          passOf([BLUR], { format: 'webp' }),
+        ]);
+  },
+);
 
 t.test('steps with which some of the passes begin run once for these, and change nothing', async (t) => {
   const small: StepText = ['resize', { width: 90 }];

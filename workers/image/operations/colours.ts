@@ -11,6 +11,7 @@ export const greyscale = defineStepOperation({
   parameters: {},
   grey: 'makes',
   ...IN_PLACE_EFFECTS,
+  allowsScaleOnLoad: true,
   cpuMsPerMegapixel: 13,
   async apply(picture) {
     // sharp's greyscale drops alpha when it returns pixels. A tint with a neutral tone removes the colours as well.

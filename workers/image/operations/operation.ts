@@ -54,6 +54,11 @@ interface StepMembers<A> {
   changesNothing(params: A): boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
+  /**
+   * Whether sharp runs the step before it scales in the same pipeline. The decoder can then still scale the picture for
+   * a later step.
+   */
+  allowsScaleOnLoad?: true;
   /** Whether the step hides content. Metadata that may hold a copy of the picture is then dropped. */
   hidesContent?: true;
   /**

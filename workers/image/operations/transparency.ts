@@ -8,6 +8,7 @@ export const flatten = defineStepOperation({
   parameters: { background: parameter.colour('The colour.', { default: '#ffffff' }) },
   grey: 'keeps',
   ...IN_PLACE_EFFECTS,
+  allowsScaleOnLoad: true,
   alphaAfter: 'dropped',
   cpuMsPerMegapixel: 10,
   async apply(picture, { background }) {

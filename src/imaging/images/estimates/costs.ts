@@ -133,8 +133,9 @@ export function estimatedScoringMs({ width, height }: Pick<ImageHeader, 'width' 
 function decodingKeyOf(header: ImageHeader, pass: ImagePass): unknown {
   const { metadata, format } = resolvedEncodeOf(header, pass);
   const keepsFile =
-    (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
-  if (keepsFile || batchesWithSkippedFrames(header, pass) !== undefined) return pass;
+    metadata === 'keep' ? header.format !== 'jpeg' : header.format !== 'svg' && /^(png|tiff)$/.test(format);
+  const readsFile = keepsFile || header.bitDepth > 8 || (header.format === 'gif' && format === 'gif');
+  if (readsFile || batchesWithSkippedFrames(header, pass) !== undefined) return pass;
   const [first] = pass.steps;
   const scaled = first && findStepOperation(first.operation)?.scalesTo(displayedSizeOf(header), first.params);
   const file = { ...header, ...displayedSizeOf(header) };
