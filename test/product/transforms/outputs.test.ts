@@ -67,7 +67,12 @@ t.test('several outputs of one call are the pictures of calls of their own, one 
 t.test('each part tells what was measured of its picture, as the answer of a call of its own', async (t) => {
   const target = { op: 'compress', parameters: { minSsim: 0.9, format: 'jpeg' } };
   const preview = { op: 'placeholder', parameters: { kind: 'blur', format: 'webp' } };
-  const parts = partsOf(await sent([{ name: 'target', ...target }, { name: 'preview', ...preview }]));
+  const parts = partsOf(
+    await sent([
+      { name: 'target', ...target },
+      { name: 'preview', ...preview },
+    ]),
+  );
   for (const [index, { op, parameters }] of [target, preview].entries()) {
     const { headers } = await calls.transform({ op, ...parameters }, png);
     const names = ['quality', 'ssim', 'trials', 'thumbhash', 'blurhash'].map((name) => `x-service-${name}`);
