@@ -312,7 +312,7 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   };
 }
 
-/** The index of the step for which the decoder scales the picture, so that no other pass reads it until then; else -1. */
+/** The index of the step for which the decoder scales the picture, which no other pass reads before it; else -1. */
 function indexOfScaleOnLoad({ source, steps }: PassWork): number {
   const index = steps.findIndex(({ operation }) => !operation.allowsScaleOnLoad);
   const scaled = steps[index]?.operation.scalesTo(source, steps[index].params);

@@ -60,10 +60,7 @@ const DESCRIBE_MS_PER_MEGAPIXEL = 30;
 /** CPU milliseconds per megapixel to decode and compare the result of a trial. SSIMULACRA 2 compares six sizes. */
 const COMPARE_MS_PER_MEGAPIXEL = 60;
 const SSIMULACRA2_MS_PER_MEGAPIXEL = 450;
-/**
- * The trials of a search, as counted with photographs: a quality is found in 3 trials on average and in at most 5, a
- * palette in 4.
- */
+/** The trials of a search, as counted with photographs: a quality is found in 3 to 5 trials, a palette in 4. */
 const QUALITY_TRIALS = 4;
 /**
  * The cost of a search over an animation, in trials of the whole animation. The search makes one or two of them, and
