@@ -132,6 +132,8 @@ export interface InputHeader {
 export interface HeaderDecodeHints {
   /** The number of pictures in an AVIF. The codec also counts the tiles of a grid. */
   pictures?: number;
+  /** The number of frames of an animated PNG or an AVIF sequence beside the picture that the codec reads. */
+  unreadFrames?: number;
 }
 
 /** The bytes of a file, or the pixels of a drawing if `raw` is present. */

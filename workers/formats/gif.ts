@@ -35,9 +35,19 @@ export interface GifExtension extends ContainerPart {
 
 /** The label of the extension that gives the delay and the transparency of the next image. */
 const GRAPHIC_CONTROL_LABEL = 0xf9;
+/** The label of an extension that belongs to an application. */
+const APPLICATION_LABEL = 0xff;
+/** The number of bytes of the first sub-block of such an extension: the name and the code of the application. */
+const APPLICATION_NAME_BYTES = 11;
 
 export function isGraphicControl(block: GifBlock): boolean {
   return block.kind === 'extension' && block.label === GRAPHIC_CONTROL_LABEL;
+}
+
+/** The name and the code of the application to which a block belongs, such as `NETSCAPE2.0`; undefined if to none. */
+export function applicationOf(bytes: ByteReader, block: GifBlock): string | undefined {
+  const isOwned = block.kind === 'extension' && block.label === APPLICATION_LABEL;
+  return isOwned ? bytes.text(block.start + 1, APPLICATION_NAME_BYTES) : undefined;
 }
 
 /** A block of a GIF. The content of an image includes its colour table. The trailer is the last block and is empty. */
@@ -255,4 +265,35 @@ function subBlocksEnd(bytes: ByteReader, from: number): number {
     if (size === 0) return at;
   }
   return bytes.length + 1;
+}
+
+/**
+ * XMP in a GIF (XMP specification, part 3, section 1.1.2): an application's extension with the packet as it is, not
+ * divided into sub-blocks. A reader of sub-blocks takes letters of the packet for lengths, and so reaches any byte of
+ * the trailer. From each of them, the trailer leads to the end of the extension.
+ */
+
+const XMP_APPLICATION = 'XMP DataXMP';
+const XMP_TRAILER = Buffer.from([1, ...Array.from({ length: 256 }, (_, index) => 255 - index), 0]);
+const XMP_HEAD = Buffer.from([
+  EXTENSION_INTRODUCER,
+  APPLICATION_LABEL,
+  APPLICATION_NAME_BYTES,
+  ...Buffer.from(XMP_APPLICATION, 'latin1'),
+]);
+
+/** The XMP packet of a GIF; undefined if it has none. */
+export function gifXmpPacket(bytes: ByteReader): Uint8Array | undefined {
+  const block = [...gifBlocks(bytes)].find((one) => applicationOf(bytes, one) === XMP_APPLICATION);
+  if (block === undefined || block.truncated) return undefined;
+  const [start, end] = [block.at + XMP_HEAD.length, block.end - XMP_TRAILER.length];
+  return start < end ? bytes.slice(start, end) : undefined;
+}
+
+/** A GIF with an XMP packet before its trailer. */
+export function withGifXmp(gif: Uint8Array<ArrayBuffer>, packet: string): Uint8Array<ArrayBuffer> {
+  const trailer = [...gifBlocks(new ByteReader(gif))].at(-1);
+  if (trailer?.kind !== 'trailer') return gif;
+  const [before, after] = [gif.subarray(0, trailer.at), gif.subarray(trailer.at)];
+  return Buffer.concat([before, XMP_HEAD, Buffer.from(packet), XMP_TRAILER, after]);
 }

@@ -44,7 +44,6 @@ export const PHOTOMETRIC_INTERPRETATIONS = {
 export const TIFF_COMPRESSIONS = {
   none: 1,
   lzw: 5,
-  oldJpeg: 6,
   jpeg: 7,
   adobeDeflate: 8,
   deflate: 32_946,
@@ -149,7 +148,8 @@ export function colourSampleCountOf({ photometric }: TiffPage): number | undefin
 export function needsSampleConversion(page: TiffPage): boolean {
   const { photometric, bits, samples, sampleFormat } = page;
   const colours = colourSampleCountOf(page);
-  if (colours === undefined || samples < colours || bits < 8 || isJpegCompressed(page)) return false;
+  if (colours === undefined || samples < colours || bits < 8) return false;
+  if (page.compression === TIFF_COMPRESSIONS.jpeg) return false;
   if (sampleFormat === SAMPLE_FORMATS.float) return colours === 1;
   const isForeignLab =
     photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab ||
@@ -201,8 +201,4 @@ export function areSamplesConvertible(page: TiffPage): boolean {
   const isLab =
     photometric === PHOTOMETRIC_INTERPRETATIONS.cieLab || photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab;
   return !isLab || bits <= 16;
-}
-
-function isJpegCompressed({ compression }: TiffPage): boolean {
-  return compression === TIFF_COMPRESSIONS.jpeg || compression === TIFF_COMPRESSIONS.oldJpeg;
 }

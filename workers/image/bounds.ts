@@ -8,13 +8,7 @@ import type {
   TaskFailure,
 } from '../protocol.ts';
 import { assertEncodable } from './encode/encoder.ts';
-import {
-  type ChosenFrames,
-  chooseFrames,
-  type FrameFacts,
-  isAnimationFormat,
-  lostFramesWarnings,
-} from './frames.ts';
+import { type ChosenFrames, chooseFrames, type FrameFacts, isAnimationFormat } from './frames.ts';
 import { assertScoreMeasurable, scoreRefusalFor } from './likeness/measurable.ts';
 import { findStepOperation } from './operations/index.ts';
 import { isSameSize, type PictureShape } from './pixels/geometry.ts';
@@ -60,7 +54,7 @@ export function predictPass(
   try {
     const chosen = framesChosenBy(input, decode, steps, encode.format);
     const frames = chosen.count;
-    const ofFrames = lostFramesWarnings(chosen, input.format);
+    const ofFrames = chosen.droppedWarning ? [chosen.droppedWarning] : [];
     if (input.width === 0 || readsLaterPage(input, decode)) return { frames, made: null, warnings: ofFrames };
     const { made, warnings } = applyStepRules({ ...input, frames }, steps);
     if (made !== null) assertWritable(made, encode, input);

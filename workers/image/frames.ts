@@ -9,6 +9,11 @@ import { invalidParamRefusal } from './refusal.ts';
 
 export interface FrameFacts {
   frames: number;
+  /**
+   * The number of further frames, which no decoder of the service reads: those of an animated PNG or an AVIF sequence,
+   * of which only a still picture is read.
+   */
+  unreadFrames?: number | undefined;
   /** The display time of each frame, in milliseconds; undefined if it is not known. */
   delays?: readonly number[] | undefined;
 }
@@ -127,8 +132,8 @@ export interface ChosenFrames {
   kept?: readonly number[];
   /** The display time of each frame in milliseconds; absent if the file's own times apply. */
   delays?: number[];
-  /** The number of frames that are left out although the caller has chosen none; absent if there are none. */
-  droppedCount?: number;
+  /** The warning that frames or pages are left out although the caller has chosen none; absent if there are none. */
+  droppedWarning?: PassWarning;
 }
 
 interface FrameSource extends FrameFacts {
@@ -154,12 +159,9 @@ export function chooseFrames(decode: DecodeOptions, source: FrameSource, use: Fr
   return chooseByFrame(decode, source, use);
 }
 
-function chooseBySelectors(
-  decode: DecodeOptions,
-  source: FrameSource,
-  { canBeAnimated, outputFormat }: FrameSupport,
-): ChosenFrames {
-  const { frames, delays } = source;
+function chooseBySelectors(decode: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
+  const { delays } = source;
+  const frames = source.frames + (source.unreadFrames ?? 0);
   const [from = 0, to = 0] = parseFrameRange(decode.frames) ?? [];
   if (Math.max(from, to) >= frames) {
     const frameWords = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
@@ -170,13 +172,14 @@ function chooseBySelectors(
       details,
     );
   }
-  const selection = selectFrames(decode, source);
+  const selection = selectFrames(decode, { frames, delays });
   const { kept } = selection;
   const first = kept[0] ?? 0;
-  if (kept.length === frames) return { first, count: frames };
   const param = FRAME_SELECTORS.find((name) => decode[name] !== undefined) ?? 'frames';
   const requestWords = `${param} is ${decode[param]}`;
-  if (kept.length > 1) assertHoldsFrames(source.format, { canBeAnimated, outputFormat }, param, requestWords);
+  assertFrameIsRead(source, kept.at(-1) ?? 0, param, requestWords);
+  if (kept.length > 1) assertHoldsFrames(source, use, param, requestWords);
+  if (kept.length === frames) return { first, count: frames };
   return {
     first,
     count: kept.length,
@@ -187,27 +190,52 @@ function chooseBySelectors(
 
 function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
   const { canBeAnimated, outputFormat } = use;
-  const { frames, format } = source;
+  const { frames, format, unreadFrames = 0 } = source;
   if (typeof frame === 'number') {
     if (frame < frames) return { first: frame, count: 1 };
+    assertFrameIsRead(source, frame, 'frame', `frame is ${frame}`);
     const last = frames - 1;
     const message = `frame is ${frame}, but the image has ${frames === 1 ? 'only frame 0' : `frames 0 to ${last}`}.`;
     throw invalidParamRefusal('frame', message, { received: frame, limit: last });
   }
+  const requestWords = 'frame is all';
+  if (frame === 'all') assertFrameIsRead(source, frames + unreadFrames - 1, 'frame', requestWords);
   if (frame === 'all' && frames > 1) {
-    assertHoldsFrames(format, use, 'frame', 'frame is all');
+    assertHoldsFrames(source, use, 'frame', requestWords);
     return { first: 0, count: frames };
   }
   const movesByDefault =
     frame === undefined && canBeAnimated && isAnimationFormat(format) && isAnimationFormat(outputFormat);
   if (movesByDefault) return { first: 0, count: frames };
-  return { first: 0, count: 1, ...(frame === undefined && frames > 1 && { droppedCount: frames - 1 }) };
+  const droppedWarning = frame === undefined ? firstFrameWarning(source) : undefined;
+  return { first: 0, count: 1, ...(droppedWarning && { droppedWarning }) };
 }
 
-/** A warning if frames of an animation, or pages of a document, are left out although the caller has chosen none. */
-export function lostFramesWarnings({ droppedCount }: ChosenFrames, format: string): PassWarning[] {
-  if (droppedCount === undefined) return [];
-  return [{ code: isAnimationFormat(format) ? 'frames_lost' : 'pages_lost', name: String(droppedCount) }];
+/**
+ * The warning that only the first frame of an animation, or the first page of a document, is read; undefined if there
+ * is no other.
+ */
+export function firstFrameWarning({
+  format,
+  frames,
+  unreadFrames = 0,
+}: FrameSource): PassWarning | undefined {
+  const droppedCount = frames - 1 + unreadFrames;
+  if (droppedCount === 0) return undefined;
+  const isAnimation = isAnimationFormat(format) || unreadFrames > 0;
+  return { code: isAnimation ? 'frames_lost' : 'pages_lost', name: String(droppedCount) };
+}
+
+/** Refuses a frame that the file has, but that no decoder of the service reads. */
+function assertFrameIsRead(
+  { frames, unreadFrames = 0 }: FrameSource,
+  frame: number,
+  param: string,
+  requestWords: string,
+): void {
+  if (frame < frames || frame >= frames + unreadFrames) return;
+  const message = `${requestWords}, but only the first picture of an animated PNG or AVIF is read: leave it out, or send the animation as GIF or WebP.`;
+  throw invalidParamRefusal(param, message);
 }
 
 /**
@@ -215,7 +243,7 @@ export function lostFramesWarnings({ droppedCount }: ChosenFrames, format: strin
  * @param requestWords the parameter that requests several frames, and its value.
  */
 function assertHoldsFrames(
-  format: string,
+  { format }: FrameSource,
   { canBeAnimated, outputFormat }: FrameSupport,
   param: string,
   requestWords: string,

@@ -34,6 +34,8 @@ export interface InputFacts extends Size {
   format: string;
   /** The number of frames or pages in the file. Width and height are those of one upright frame. */
   frames: number;
+  /** The number of frames of an animation that the codec does not read; see `FrameFacts`. */
+  unreadFrames?: number | undefined;
   hasAlpha: boolean;
   /** EXIF orientation, 1 to 8. At 1 the stored frames are upright. */
   orientation: number;
@@ -67,14 +69,15 @@ const STRICT_INPUT_OPTIONS: SharpOptions = { failOn: 'error', limitInputPixels: 
  * @throws PassRefusal unsupported_format when the file is not a readable image, or when one frame has too many pixels.
  */
 export async function readInputFacts(task: TransformTask, keepsMetadata: boolean): Promise<InputFacts> {
-  const { raw, header } = task;
+  const { raw, header, unreadFrames } = task;
   if (raw !== undefined) return inputFactsFromHeader({ ...RAW_PIXELS_HEADER, ...raw });
   // The image header that came with the task lacks the colour space and the profile. They matter only for kept metadata
   // and for 16-bit channels.
-  if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return inputFactsFromHeader(header);
+  if (header !== undefined && !keepsMetadata && header.bitDepth <= 8)
+    return { ...inputFactsFromHeader(header), unreadFrames };
   const source = await readHeader(task.input);
   if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
-  return source;
+  return { ...source, unreadFrames };
 }
 
 async function readHeader(input: Uint8Array, page = 0): Promise<InputFacts> {

@@ -10,7 +10,7 @@ import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertColoursToProfile } from './colour/profile-colours.ts';
 import { hasSrgbProfile } from './colour/srgb-profile.ts';
 import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
-import { type ChosenFrames, chooseFrames, lostFramesWarnings } from './frames.ts';
+import { type ChosenFrames, chooseFrames } from './frames.ts';
 import {
   createLayerReader,
   decodeKeptFrames,
@@ -77,7 +77,7 @@ export async function runPass(
     picture.freePixels();
     const { hashes } = context.sideResults;
     const warnings = [
-      ...lostFramesWarnings(work.chosen, source.format),
+      ...(work.chosen.droppedWarning ? [work.chosen.droppedWarning] : []),
       ...context.sideResults.warnings,
       ...writing,
       ...(work.carried.isIncomplete ? [{ code: 'metadata_dropped' } as const] : []),

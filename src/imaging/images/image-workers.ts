@@ -1,3 +1,4 @@
+import { firstFrameWarning } from '../../../workers/image/frames.ts';
 import type { ImagePass, ImageTask, ImageTaskResult, RasterInput } from '../../../workers/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -321,7 +322,7 @@ export class ImageWorkers {
       const rest = withoutAbsentFields({ otherRaw: raw, isScored });
       return { kind: 'compare', deadlineMs, ...file, other: input, ...rest };
     });
-    const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
+    const comparesFirstFrames = [one, other].some(({ header }) => firstFrameWarning(header) !== undefined);
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isAnimationFormat } from '../../../workers/image/frames.ts';
 import { type ImageFacts, type ImagePass, MAX_PIXELS, type RasterInput } from '../../../workers/protocol.ts';
 import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
@@ -30,7 +31,7 @@ export function headerOfFacts(facts: ImageObject): ImageHeader {
   return imageHeaderOf({
     ...{ format, mimeType, width, height, frames, orientation, bitDepth, hasAlpha },
     channels: (facts.colorSpace === 'b-w' ? 1 : 3) + Number(hasAlpha),
-    animated: frames > 1 && format !== 'tiff',
+    animated: frames > 1 && isAnimationFormat(format),
   });
 }
 

@@ -26,7 +26,7 @@ export const PASS_PARAMETERS = {
   metadata: parameter.optional(
     parameter.choice(
       ['strip', 'keep', 'copyright'],
-      'What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews, copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries nothing.',
+      'What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews, copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries XMP alone.',
     ),
   ),
   frame,

@@ -1,4 +1,4 @@
-import { lostFramesWarnings } from '../../../workers/image/frames.ts';
+import { firstFrameWarning } from '../../../workers/image/frames.ts';
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
@@ -49,10 +49,8 @@ export async function prepareModelPicture(
     },
   });
   const { data, width, height } = await result;
-  const { frames = 1, format = '' } = header ?? {};
-  const warnings =
-    frames > 1 ? lostFramesWarnings({ first: 0, count: 1, droppedCount: frames - 1 }, format) : [];
-  return { bytes: data, mimeType: 'image/webp', width, height, warnings };
+  const lost = header === null ? undefined : firstFrameWarning(header);
+  return { bytes: data, mimeType: 'image/webp', width, height, warnings: lost ? [lost] : [] };
 }
 
 function unchangedPicture(
@@ -61,8 +59,8 @@ function unchangedPicture(
   maxInputEdge: number | undefined,
 ): ModelPicture | undefined {
   const format = COMMON_FORMATS.find((known) => known === header?.format);
-  if (header === null || format === undefined || header.orientation !== 1 || header.frames > 1)
-    return undefined;
+  if (header === null || format === undefined || header.orientation !== 1) return undefined;
+  if (firstFrameWarning(header) !== undefined) return undefined;
   const { width, height } = header;
   if (maxInputEdge !== undefined && Math.max(width, height) > maxInputEdge) return undefined;
   return { bytes, mimeType: `image/${format}`, width, height };

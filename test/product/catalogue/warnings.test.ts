@@ -68,7 +68,7 @@ const TABLE: Record<
       [[['grayscale', { metadata: 'keep', format: 'gif' }]], 'metadata_dropped 0'],
       [
         [
-          ['grayscale', { metadata: 'copyright' }],
+          ['grayscale', { metadata: 'keep' }],
           ['convert', { format: 'gif' }],
         ],
         'metadata_dropped 0,1',
@@ -76,6 +76,7 @@ const TABLE: Record<
     ],
     silent: [
       [['grayscale', { metadata: 'strip', format: 'gif' }]],
+      [['grayscale', { metadata: 'copyright', format: 'gif' }]],
       [['grayscale', { metadata: 'keep', format: 'webp' }]],
       [['grayscale', { metadata: 'keep' }]],
     ],

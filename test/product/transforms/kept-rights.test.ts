@@ -11,7 +11,8 @@ import { buildRightsIptc, iptcSegment } from '../../../workers/image/metadata/ip
 import { openCalls, pictureOf } from './calls.ts';
 
 const calls = await openCalls(t);
-const FORMATS = ['jpeg', 'png', 'webp', 'avif', 'tiff'];
+const EXIF_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'tiff'];
+const FORMATS = [...EXIF_FORMATS, 'gif'];
 const NOTICE = '© Ünal';
 
 const create = { width: 40, height: 30, channels: 3, background: '#a05030' } as const;
@@ -98,7 +99,7 @@ t.test('the EXIF of a TIFF is kept in every format, beside its pixels and their 
   const exif = { IFD0: { Artist: 'Ann', Make: 'Maker' }, IFD2: { ExposureTime: '1/125', LensModel: 'Lens' } };
   const jpeg = await picture().withExif(exif).jpeg().toBuffer();
   const tiff = (await converted(jpeg, 'jpeg', { format: 'tiff', metadata: 'keep' })).bytes;
-  for (const format of FORMATS) {
+  for (const format of EXIF_FORMATS) {
     const kept = await converted(tiff, 'tiff', { format, metadata: 'keep' });
     const { metadata } = (await calls.metadata(kept.bytes, `image/${format}`)).json.data;
     t.match(metadata.exif, { Artist: 'Ann', Make: 'Maker', ExposureTime: 0.008, LensModel: 'Lens' }, format);
@@ -129,4 +130,64 @@ t.test('the rights of a BigTIFF are read', async (t) => {
         '(c) Ann',
         `${metadata} to ${format}`,
       );
+});
+
+/** A GIF with an XMP packet, and a trailer that leads readers of sub-blocks to its end. */
+function gifWithXmp(gif: Buffer, packet: string): Buffer {
+  const lengths = Array.from({ length: 256 }, (_, index) => 255 - index);
+  return Buffer.concat([
+    gif.subarray(0, -1),
+    Buffer.from('\x21\xff\x0bXMP DataXMP', 'latin1'),
+    Buffer.from(packet),
+    Buffer.from([1, ...lengths, 0]),
+    gif.subarray(-1),
+  ]);
+}
+
+t.test('the XMP of a GIF is read, and kept in every format', async (t) => {
+  const about = `rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmp="http://ns.adobe.com/xap/1.0/"`;
+  const rights = `<dc:rights><rdf:Alt><rdf:li xml:lang="x-default">${NOTICE}</rdf:li></rdf:Alt></dc:rights>`;
+  const packet = `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description ${about} xmp:Label="Holiday">${rights}</rdf:Description></rdf:RDF></x:xmpmeta>`;
+  const strip = sharp(await Promise.all([picture().png().toBuffer(), picture().negate().png().toBuffer()]), {
+    join: { animated: true },
+  });
+  const moving = gifWithXmp(await strip.gif().toBuffer(), packet);
+  const file = gifWithXmp(await picture().gif().toBuffer(), packet);
+  t.match(await told(file, 'gif'), NOTICE);
+  for (const format of FORMATS) {
+    const kept = await told((await converted(file, 'gif', { format, metadata: 'keep' })).bytes, format);
+    t.match(kept, NOTICE, `keep to ${format}`);
+    t.match(kept, 'Holiday', `keep to ${format}`);
+    const alone = await told((await converted(file, 'gif', { format, metadata: 'copyright' })).bytes, format);
+    t.match(alone, NOTICE, `copyright to ${format}`);
+    t.notMatch(alone, 'Holiday', `copyright to ${format}`);
+    t.notMatch(
+      await told((await converted(file, 'gif', { format })).bytes, format),
+      NOTICE,
+      `strip to ${format}`,
+    );
+  }
+  const result = (await converted(moving, 'gif', { metadata: 'copyright' })).bytes;
+  t.match(await told(result, 'gif'), NOTICE, 'of an animation');
+  t.equal((await sharp(result).metadata()).pages, 2);
+});
+
+t.test('the rights of EXIF are written to a GIF as XMP, and the EXIF is told as dropped', async (t) => {
+  const exif = { IFD0: { Artist: 'Ann', Copyright: '(c) Ann', Make: 'Maker' } };
+  const jpeg = await picture().withExif(exif).jpeg().toBuffer();
+  const tiff = (await converted(jpeg, 'jpeg', { format: 'tiff', metadata: 'keep' })).bytes;
+  for (const [file, from] of [
+    [jpeg, 'jpeg'],
+    [tiff, 'tiff'],
+  ] as const) {
+    for (const metadata of ['keep', 'copyright']) {
+      const gif = await converted(file, from, { format: 'gif', metadata });
+      const { xmp } = (await calls.metadata(gif.bytes, 'image/gif')).json.data.metadata;
+      t.match(JSON.stringify(xmp), '(c) Ann', `${metadata} from ${from}`);
+      t.match(JSON.stringify(xmp), '"Ann"', `${metadata} from ${from}`);
+      const warnings = gif.headers.get('x-service-warnings')?.split(',') ?? [];
+      const dropped = warnings.filter((code) => code === 'metadata_dropped');
+      t.equal(dropped.length, metadata === 'keep' ? 1 : 0, `${metadata} from ${from}`);
+    }
+  }
 });

@@ -1,7 +1,7 @@
 // needs: server, browser
-import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
+import { animatedPng } from '../../support/animated-png.ts';
 import { sharedServer, startServer, type TestServer } from '../../support/harness.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { rasterOf } from './calls.ts';
@@ -54,7 +54,7 @@ const joined = () => sharp(frames, { join: { animated: true } });
 const delay = frames.map(() => FRAME_MS);
 const gif = base64('image/gif', await joined().gif({ delay }).toBuffer());
 const webp = base64('image/webp', await joined().webp({ delay, lossless: true }).toBuffer());
-const apng = base64('image/png', animatedPng(frames));
+const apng = base64('image/png', animatedPng(frames, { delayMs: FRAME_MS }));
 
 /** By the name of the way of moving. */
 const MOVING: Record<string, Moving> = {
@@ -237,63 +237,4 @@ async function picturesOf(
     pictures.push(...(await Promise.all(round)));
   }
   return pictures;
-}
-
-/** An animated PNG of PNG files of one size, whose first frame is its default image. */
-function animatedPng(files: readonly Buffer[]): Buffer {
-  let sequence = 0;
-  const frameControl = () => {
-    const control = Buffer.alloc(26);
-    control.writeUInt32BE(sequence++, 0);
-    control.writeUInt32BE(EDGE, 4);
-    control.writeUInt32BE(EDGE, 8);
-    control.writeUInt16BE(FRAME_MS, 20);
-    control.writeUInt16BE(1_000, 22);
-    return chunk('fcTL', control);
-  };
-  const [first = []] = files.map(chunksOf);
-  const header = first.find(({ type }) => type === 'IHDR')?.data ?? Buffer.alloc(0);
-  const animation = Buffer.alloc(8);
-  animation.writeUInt32BE(files.length);
-  const pictures = files.flatMap((file, index) => [
-    frameControl(),
-    ...chunksOf(file)
-      .filter(({ type }) => type === 'IDAT')
-      .map(({ data }) => {
-        if (index === 0) return chunk('IDAT', data);
-        const number = Buffer.alloc(4);
-        number.writeUInt32BE(sequence++);
-        return chunk('fdAT', Buffer.concat([number, data]));
-      }),
-  ]);
-  const signature = files[0]?.subarray(0, 8) ?? Buffer.alloc(0);
-  const parts = [
-    chunk('IHDR', header),
-    chunk('acTL', animation),
-    ...pictures,
-    chunk('IEND', Buffer.alloc(0)),
-  ];
-  return Buffer.concat([signature, ...parts]);
-}
-
-function chunksOf(png: Buffer): Array<{ type: string; data: Buffer }> {
-  const chunks = [];
-  for (let at = 8; at < png.length; ) {
-    const length = png.readUInt32BE(at);
-    chunks.push({
-      type: png.toString('latin1', at + 4, at + 8),
-      data: png.subarray(at + 8, at + 8 + length),
-    });
-    at += length + 12;
-  }
-  return chunks;
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, sum]);
 }

@@ -2,7 +2,9 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { warningsText } from '../../../src/platform/http/hooks/warnings.ts';
+import { animatedPng } from '../../support/animated-png.ts';
 import { sharedServer } from '../../support/harness.ts';
+import { image, needsImages } from '../../support/images.ts';
 import { ended, submit } from '../jobs/jobs.ts';
 
 const server = await sharedServer();
@@ -59,6 +61,15 @@ const drawing = await upload(
 const strip = Buffer.concat([40, 120, 200].map((grey) => Buffer.alloc(64 * 48 * 3, grey)));
 const raw = { width: 64, height: 3 * 48, channels: 3, pageHeight: 48 } as const;
 const animation = await upload(await sharp(strip, { raw }).gif().toBuffer(), 'image/gif');
+const stills = await Promise.all(
+  ['#400000', '#800000', '#c00000'].map((background) =>
+    sharp({ create: { ...plain, background } })
+      .png()
+      .toBuffer(),
+  ),
+);
+const animatedPicture = await upload(animatedPng(stills), 'image/png');
+const pictureAndAnimation = await upload(animatedPng(stills, { hasStillPicture: true }), 'image/png');
 const document = await upload(await sharp(strip, { raw }).tiff().toBuffer(), 'image/tiff');
 
 const step = (op: string, parameters: Parameters): Step => ({ op, parameters });
@@ -75,6 +86,8 @@ const LOSSES: readonly (readonly [what: string, assetId: string, steps: Step[], 
   ['opacity of a JPEG', photo, [step('alpha', { opacity: 0.5 })], /^alpha_lost$/],
   ['frames', animation, [step('convert', { format: 'png' })], /^frames_lost:2$/],
   ['frames of a step', animation, [step('placeholder', {})], /^frames_lost:2$/],
+  ['frames of an animated PNG', animatedPicture, [step('convert', { format: 'webp' })], /^frames_lost:2$/],
+  ['frames beside a still picture', pictureAndAnimation, [step('resize', { width: 9 })], /^frames_lost:2$/],
   ['pages', document, [step('convert', { format: 'png' })], /^pages_lost:2$/],
   ['a long text', photo, [text({ size: 30 })], /^text_cut:\d+x\d+$/],
   ['a turned text', photo, [text({ size: 14, rotate: 90 })], /^text_cut:\d+x\d+$/],
@@ -93,6 +106,11 @@ const HARMLESS: readonly (readonly [what: string, assetId: string, steps: Step[]
   ['all frames', animation, [step('convert', { format: 'webp' })]],
   ['a frame', animation, [step('convert', { format: 'png', frame: 'first' })]],
   ['one frame of some', animation, [step('convert', { format: 'png', maxFrames: 1 })]],
+  [
+    'the first frame of an animated PNG',
+    animatedPicture,
+    [step('convert', { format: 'webp', frame: 'first' })],
+  ],
   ['a page', document, [step('convert', { format: 'png', frame: 1 })]],
   ['a text that fits', photo, [text({ size: 6 })]],
   ['a layer that fits', opaque, [layer({ scale: 0.5 })]],
@@ -150,6 +168,63 @@ t.test('a dry run warns of the frames and pages that will be lost', async (t) =>
     const json = { assetId, op: 'convert', parameters: { format: 'png' } };
     const { headers } = await server.call('/images/transform?dryRun=true', { key, json });
     t.equal(headers.get('x-service-warnings'), told);
+  }
+});
+
+t.test(
+  'a call warns of the frames of an AVIF sequence, and of a sent animated PNG',
+  needsImages(t),
+  async (t) => {
+    const sequence = Buffer.from(image('animated/colors-animated.avif'));
+    const sent: [string, Buffer, string][] = [
+      ['image/avif', sequence, 'frames_lost:4'],
+      ['image/png', animatedPng(stills), 'frames_lost:2'],
+    ];
+    for (const [type, file, told] of sent) {
+      t.equal(
+        await warningsOf(await upload(file, type), [step('resize', { width: 9 })]),
+        told,
+        `${type} stored`,
+      );
+      for (const query of ['', '&dryRun=true']) {
+        const path = `/images/transform?op=convert&format=webp${query}`;
+        const { headers } = await server.call(path, { key, body: new Uint8Array(file), type });
+        t.equal(lossesIn(headers.get('x-service-warnings') ?? ''), told, type + query);
+      }
+    }
+  },
+);
+
+t.test('frames that are not read are refused by that reason', async (t) => {
+  const chosen = ['frame=all', 'frame=1', 'frames=0..1', 'maxFps=5', 'everyNth=2'];
+  for (const query of chosen) {
+    const path = `/images/transform?op=convert&format=webp&${query}`;
+    const { json } = await server.call(path, {
+      key,
+      body: new Uint8Array(animatedPng(stills)),
+      type: 'image/png',
+    });
+    t.equal(json.error?.code, 'invalid_param', query);
+    t.match(json.error?.message, 'only the first picture of an animated PNG or AVIF is read', query);
+  }
+});
+
+t.test('only the page that is read counts against the limit of pixels', async (t) => {
+  const page = Buffer.from(
+    await sharp({ create: { ...plain, width: 6000, height: 5000 } })
+      .toColourspace('b-w')
+      .raw()
+      .toBuffer(),
+  );
+  const pages = { width: 6000, height: 10_000, channels: 1, pageHeight: 5000 } as const;
+  const large = await sharp(Buffer.concat([page, page]), { raw: pages })
+    .tiff({ compression: 'deflate' })
+    .toBuffer();
+  for (const format of ['png', 'webp']) {
+    const path = `/images/transform?op=resize&width=9&format=${format}`;
+    const answer = await server.call(path, { key, body: new Uint8Array(large), type: 'image/tiff' });
+    t.equal(answer.status, 200, format);
+    t.equal(answer.headers.get('x-service-warnings'), 'pages_lost:1', format);
   }
 });
 

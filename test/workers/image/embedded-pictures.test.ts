@@ -35,7 +35,7 @@ t.test('a picture that is written as the text of a right is not carried', async 
     .withXmp(packet)
     .png()
     .toBuffer();
-  const { fields, xmp } = readRights(new Uint8Array(file), await sharp(file).metadata());
+  const { fields, xmp } = readRights(new Uint8Array(file), await sharp(file).metadata(), 'png');
   t.same(fields, { Copyright: '(c) Example' });
   t.match(xmp?.descriptions.join(), 'A. Example');
   t.notMatch(xmp?.descriptions.join(), text.slice(0, 40));

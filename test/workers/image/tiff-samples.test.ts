@@ -224,6 +224,16 @@ t.test('what is not read is refused by its name, with what to send instead', asy
     [{ [TIFF_PAGE_TAGS.compression]: 7, ...extra(2, 0) }, 5, RGB, /5 samples per pixel/],
     [{}, 3, 10, /ITU L\*a\*b\*/],
     [{}, 1, 32_803, /raw samples of a camera/],
+    [{ [TIFF_PAGE_TAGS.compression]: 6 }, 3, YCBCR, /JPEG of the old kind.*save it with LZW/],
+    [{ [TIFF_PAGE_TAGS.compression]: 32_909 }, 3, RGB, /compressed with PixarLog/],
+    [{}, 1, 4, /transparency mask/],
+    [{ [TIFF_PAGE_TAGS.compression]: 34_676 }, 1, 32_844, /LogL/],
+    [{}, 3, 32_845, /colours of kind 32845/],
+    [{}, 1, 51_177, /depth map/],
+    [{}, 3, 99, /colours of kind 99/],
+    [{}, 1, RGB, /fewer samples per pixel/],
+    [{}, 3, CMYK, /fewer samples per pixel/],
+    [{}, 1, YCBCR, /fewer samples per pixel/],
   ];
   for (const [tags, perPixel, photometric, message] of rows) {
     const file = tiffWith(even(Array(perPixel).fill(1), photometric, { tags: tags ?? {} }));

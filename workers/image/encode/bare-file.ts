@@ -1,6 +1,6 @@
 import { isoBoxes } from '../../formats/boxes.ts';
 import { ByteReader } from '../../formats/bytes.ts';
-import { type GifExtension, gifBlocks, isGraphicControl } from '../../formats/gif.ts';
+import { applicationOf, type GifBlock, gifBlocks, isGraphicControl } from '../../formats/gif.ts';
 import { JPEG_MARKER_BYTES, JPEG_MARKERS, type JpegSegment, jpegSegments } from '../../formats/jpeg.ts';
 import type { ContainerPart } from '../../formats/parts.ts';
 import { pngChunks } from '../../formats/png.ts';
@@ -27,7 +27,6 @@ const BARE_PNG_CHUNKS = [
   'sRGB',
 ];
 const BARE_WEBP_CHUNKS = ['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ANIM', 'ANMF'];
-const GIF_APPLICATION_LABEL = 0xff;
 const PLAYBACK_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
 const BARE_HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
 /** Types of items and properties that hold more than is needed to decode the picture. */
@@ -105,16 +104,13 @@ function isBareWebp(file: Buffer): boolean {
 }
 
 function isBareGif(file: Buffer): boolean {
-  const blocks = [...gifBlocks(new ByteReader(file))];
+  const bytes = new ByteReader(file);
+  const blocks = [...gifBlocks(bytes)];
   const isWhole = endsWithFile(file, blocks) && blocks.at(-1)?.kind === 'trailer';
-  return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlaybackExtension(file, block));
-}
-
-/** Whether an extension only controls how the animation plays. The name of an application is its first sub-block. */
-function isPlaybackExtension(file: Buffer, extension: GifExtension): boolean {
-  const { label, start } = extension;
-  const isNamed = () => PLAYBACK_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
-  return isGraphicControl(extension) || (label === GIF_APPLICATION_LABEL && isNamed());
+  // Extensions that only control how the animation plays.
+  const isPlayback = (block: GifBlock) =>
+    isGraphicControl(block) || PLAYBACK_APPLICATIONS.includes(applicationOf(bytes, block) ?? '');
+  return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlayback(block));
 }
 
 /** Whether a TIFF has one page with known tags only. */

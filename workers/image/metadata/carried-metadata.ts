@@ -1,5 +1,6 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
+import { withGifXmp } from '../../formats/gif.ts';
 import {
   buildJpegSegment,
   buildProfileSegments,
@@ -109,7 +110,7 @@ export async function prepareCarriedBlocks(
     header.exif === undefined || blankUncarriedExif(input, header.exif, { orientation: isAnimated });
   const structure = format === 'tiff' ? input : header.exif;
   if (policy === 'copyright') {
-    const { fields, ...rights } = readRights(input, header);
+    const { fields, ...rights } = readRights(input, header, outputFormat);
     const hasFields = Object.keys(fields).length > 0;
     const exif = structure && hasFields ? { structure, fields } : undefined;
     return { exif, ...rights, ...(!isCorrected && { pixelsOnly: true }) };
@@ -118,7 +119,7 @@ export async function prepareCarriedBlocks(
   const carrier = await makeCarrier(input, header, outputFormat);
   const carried = { exif, carrier, ...(format === 'tiff' && carrier && { pixelsOnly: true as const }) };
   if (hidesContent) {
-    const { fields: _, ...rights } = readRights(input, header);
+    const { fields: _, ...rights } = readRights(input, header, outputFormat);
     return { ...carried, ...rights };
   }
   const packet = xmpPacket(input, header);
@@ -126,10 +127,11 @@ export async function prepareCarriedBlocks(
   const iptc = header.iptc && carriedIptc(header.iptc);
   const texts = pngTexts(input);
   const isIncomplete =
+    (outputFormat === 'gif' && (format === 'tiff' ? exifBlockOf(input) : header.exif) !== undefined) ||
     (iptc !== undefined && !IPTC_FORMATS.includes(outputFormat)) ||
     (texts.length > 0 && outputFormat !== 'png');
   // A block that the format cannot carry may hold the rights. They are then written as XMP.
-  const rights = isIncomplete ? readRightsOutsideXmp(input, header) : undefined;
+  const rights = isIncomplete ? readRightsOutsideXmp(input, header, outputFormat) : undefined;
   return { ...carried, xmp: withDescriptions(xmp, rights), iptc, texts, isIncomplete };
 }
 
@@ -225,8 +227,8 @@ function withMetadataBlocks(pipeline: Sharp, { source, encode, carried, profile 
 }
 
 /**
- * Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, IPTC, the texts of a PNG, and the
- * long XMP of a JPEG.
+ * Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, IPTC, the texts of a PNG, the long
+ * XMP of a JPEG, and the XMP of a GIF.
  */
 export function addMetadataTags(
   data: Uint8Array<ArrayBuffer>,
@@ -234,6 +236,7 @@ export function addMetadataTags(
   { exif, xmp, iptc, texts = [] }: CarriedMetadataBlocks,
 ): Uint8Array<ArrayBuffer> {
   if (format === 'png') return withPngTexts(data, texts);
+  if (format === 'gif') return xmp === undefined ? data : withGifXmp(data, xmpText(xmp));
   if (format === 'jpeg') {
     const long = xmp === undefined ? [] : longXmpSegments(xmp);
     return withJpegSegments(data, iptc === undefined ? long : [...long, iptcSegment(iptc)]);

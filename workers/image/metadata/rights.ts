@@ -1,4 +1,5 @@
 import type { Metadata } from 'sharp';
+import type { OutputFormat } from '../../protocol.ts';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
 import { containsPicture } from './embedded-pictures.ts';
 import { buildRightsIptc } from './iptc.ts';
@@ -19,8 +20,6 @@ interface RightsFields {
 
 type PlainTags = Record<string, PlainTagValue>;
 
-const RIGHTS_EXIF_FIELDS = ['Copyright', 'Artist'];
-
 /**
  * The XMP fields about rights, each with the shape that its schema prescribes: one text, one text in several languages,
  * or a list.
@@ -39,9 +38,10 @@ const RIGHTS_XMP_FIELDS: readonly (readonly [
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
 /**
- * Where the text of a rights field is taken from if the XMP of a file lacks it: first from IPTC, then from the texts of
- * a PNG. It is written as XMP, because every format but GIF can carry XMP.
+ * Where the text of a rights field is taken from if the XMP of a file lacks it: from EXIF for a result that cannot
+ * carry EXIF, then from IPTC, then from the texts of a PNG. It is written as XMP, because every format can carry XMP.
  */
+const EXIF_FIELD_BY_XMP_TAG: Record<string, string> = { rights: 'Copyright', creator: 'Artist' };
 const IPTC_FIELD_BY_XMP_TAG: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 const PNG_KEYWORD_BY_XMP_TAG: Record<string, RegExp> = {
   rights: /^copyright$/i,
@@ -49,39 +49,58 @@ const PNG_KEYWORD_BY_XMP_TAG: Record<string, RegExp> = {
 };
 const RIGHTS_KEYWORDS = Object.values(PNG_KEYWORD_BY_XMP_TAG);
 
-/** Reads the rights fields of a file. */
-export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): RightsFields {
-  const { exif = {}, xmp = {}, iptc = {} } = readImageTags(input, header);
+/** Reads the rights fields of a file for a result of a format. */
+export function readRights(
+  input: Uint8Array<ArrayBuffer>,
+  header: Metadata,
+  outputFormat: OutputFormat,
+): RightsFields {
+  const tags = readImageTags(input, header);
+  const { exif = {}, xmp = {}, iptc = {} } = tags;
   const texts = pngTexts(input);
-  const fields = RIGHTS_EXIF_FIELDS.flatMap((name) =>
+  const fields = Object.values(EXIF_FIELD_BY_XMP_TAG).flatMap((name) =>
     textsOf(exif[name]).map((text) => [name, text] as const),
   );
+  const fallback = fallbackReaderFor(tags, texts, outputFormat);
   return {
     fields: Object.fromEntries(fields),
-    xmp: rightsXmpOf((tag) => firstNonEmpty(textsOf(xmp[tag]), fallbackRightsTexts(tag, iptc, texts))),
+    xmp: rightsXmpOf((tag) => firstNonEmpty(textsOf(xmp[tag]), fallback(tag))),
     iptc: buildRightsIptc(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
     texts: texts.filter(({ keyword }) => RIGHTS_KEYWORDS.some((pattern) => pattern.test(keyword))),
   };
 }
 
-/** The rights that the XMP of a file lacks, because only its IPTC or the texts of a PNG state them. */
+/** The rights that the XMP of a file lacks, because only blocks that a result of that format cannot carry have them. */
 export function readRightsOutsideXmp(
   input: Uint8Array<ArrayBuffer>,
   header: Metadata,
+  outputFormat: OutputFormat,
 ): XmpPacket | undefined {
-  const { xmp = {}, iptc = {} } = readImageTags(input, header);
-  const texts = pngTexts(input);
-  return rightsXmpOf((tag) => (textsOf(xmp[tag]).length > 0 ? [] : fallbackRightsTexts(tag, iptc, texts)));
+  const tags = readImageTags(input, header);
+  const fallback = fallbackReaderFor(tags, pngTexts(input), outputFormat);
+  return rightsXmpOf((tag) => (textsOf(tags.xmp?.[tag]).length > 0 ? [] : fallback(tag)));
 }
 
-function fallbackRightsTexts(tag: string, iptc: PlainTags, texts: readonly PngText[]): string[] {
-  const pattern = PNG_KEYWORD_BY_XMP_TAG[tag];
-  const matchingTexts = texts.filter(({ keyword }) => pattern?.test(keyword)).map(({ text }) => text);
-  return firstNonEmpty(textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']), textsOf(matchingTexts));
+/** Returns a function that reads the texts that replace an XMP field. */
+function fallbackReaderFor(
+  { exif = {}, iptc = {} }: Record<string, PlainTags>,
+  texts: readonly PngText[],
+  outputFormat: OutputFormat,
+): (tag: string) => string[] {
+  const carriesExif = outputFormat !== 'gif';
+  return (tag) => {
+    const pattern = PNG_KEYWORD_BY_XMP_TAG[tag];
+    const matchingTexts = texts.filter(({ keyword }) => pattern?.test(keyword)).map(({ text }) => text);
+    return firstNonEmpty(
+      carriesExif ? [] : textsOf(exif[EXIF_FIELD_BY_XMP_TAG[tag] ?? '']),
+      textsOf(iptc[IPTC_FIELD_BY_XMP_TAG[tag] ?? '']),
+      textsOf(matchingTexts),
+    );
+  };
 }
 
-function firstNonEmpty(one: string[], other: string[]): string[] {
-  return one.length > 0 ? one : other;
+function firstNonEmpty(...lists: string[][]): string[] {
+  return lists.find((list) => list.length > 0) ?? [];
 }
 
 /** The packet with the rights fields that have texts; undefined if none has. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Metadata } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
+import { gifXmpPacket } from '../../formats/gif.ts';
 import { buildJpegSegment, JPEG_MARKERS, type JpegSegment, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts';
 
@@ -8,7 +9,7 @@ import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts
  * Finds the XMP of a file, and writes packets that are too long for libvips. A JPEG holds the main packet in one
  * segment. Properties that do not fit there are in a second packet, in segments of another name (ISO 16684-3, section
  * 5.1.3). These segments may come in any order, and libvips mistakes the first of them for the packet. In the other
- * formats a packet is one block.
+ * formats a packet is one block, which libvips finds, except in a GIF.
  */
 
 /** The texts with which the segments of the main and of the second packet begin. */
@@ -26,8 +27,9 @@ const MAX_SECOND_PACKET_BYTES = 1024 * 1024;
 
 /** The main packet of a file; undefined if it has none. */
 export function xmpPacket(input: Uint8Array, { format, xmp }: Metadata): Uint8Array | undefined {
-  if (format !== 'jpeg' || xmp === undefined) return xmp;
   const bytes = new ByteReader(input);
+  if (format === 'gif') return gifXmpPacket(bytes);
+  if (format !== 'jpeg' || xmp === undefined) return xmp;
   const segment = segmentsOf(bytes, MAIN_PACKET_NAME).find(() => true);
   return segment && bytes.slice(segment.start + MAIN_PACKET_NAME.length, segment.end);
 }

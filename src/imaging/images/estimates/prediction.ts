@@ -16,7 +16,7 @@ import {
 import { findStepOperation, layersOf } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { apiErrorOfFailure } from '../failures.ts';
-import { decodeHintsOf, type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
+import { type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
 
 /*
  * Predicts a pass from the header of its file, before a pixel is read: the error with which its worker would refuse it,
@@ -58,7 +58,8 @@ export function resolvedEncodeOf(
  */
 export function frameCountOf(header: ImageHeader, pass: ImagePass): number {
   const { frame = 'all' } = pass.decode;
-  const moves = isAnimationFormat(resolvedEncodeOf(header, pass).format) && frame === 'all';
+  const formats = [header.format, resolvedEncodeOf(header, pass).format];
+  const moves = formats.every(isAnimationFormat) && frame === 'all';
   if (!moves || pass.steps.some(({ operation }) => findStepOperation(operation)?.frames === 'first'))
     return 1;
   if (!selectsFrames(pass.decode)) return header.frames;
@@ -101,12 +102,13 @@ export function predictSuccess(
   pass: ImagePass,
   paramOf?: ParamMapper,
 ): SuccessfulPrediction | null {
-  const { format, frames, delays } = header;
+  const { format, frames, unreadFrames, delays } = header;
   if (pass.decode.maxFps !== undefined && frames > 1 && delays === undefined) return null;
   const input = {
     ...displayedSizeOf(header),
     format,
-    frames: decodeHintsOf(header).pictures ?? frames,
+    frames,
+    unreadFrames,
     delays,
     // If the header gives no hint, the alpha channel is unknown, because the decoder may add one that the header does
     // not declare.

@@ -15,6 +15,7 @@ import {
   heifReferences,
   primaryItemId,
 } from '../../../../workers/formats/heif.ts';
+import type { Size } from '../../../../workers/formats/size.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { type ImageHeader, imageHeaderOf, readExifFacts } from './facts.ts';
 
@@ -37,7 +38,7 @@ const IMAGE_ITEM_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1'
 
 /**
  * Reads the header of an AVIF. A still picture is the primary item and its properties. A sequence is a track whose
- * samples are the frames.
+ * samples are the frames; it is read as its still picture.
  */
 export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
   const format = readHeifFormat(bytes);
@@ -55,11 +56,11 @@ export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
     format,
     width: size.width,
     height: size.height,
-    frames: sequence?.count ?? items?.pages ?? 1,
+    frames: items?.pages ?? 1,
+    ...(sequence !== null && sequence.count > 1 && { unreadFrames: sequence.count - 1 }),
     bitDepth: still?.bitDepth ?? 8,
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
-    animated: sequence !== null,
     ...withoutAbsentFields({ unreadableReason }),
   });
 }
@@ -119,18 +120,30 @@ function unreadableMetadataReason(bytes: ByteReader, meta: ByteRangeInFile): str
   return undefined;
 }
 
-/** Reads the primary item. Decoders turn and mirror it by its own properties, so its size is the size after turning. */
+/**
+ * Reads the primary item. Decoders crop, turn and mirror it by its own properties, in their order, so its size is the
+ * size after that.
+ */
 function readPrimaryItem(bytes: ByteReader, properties: readonly IsoBox[]) {
-  let size: { width: number; height: number } | null = null;
+  let size: Size | null = null;
   let bitDepth = 8;
   for (const { type, start } of properties) {
     if (type === 'ispe') size = { width: bytes.u32(start + 4), height: bytes.u32(start + 8) };
     if (type === 'pixi') bitDepth = bytes.u8(start + 5);
+    if (type === 'clap') size = readCleanAperture(bytes, start) ?? size;
     if (type === 'irot' && bytes.u8(start) % 2 === 1 && size !== null) {
       size = { width: size.height, height: size.width };
     }
   }
   return size && { ...size, bitDepth };
+}
+
+/** The size to which a picture is cropped: two fractions. Undefined for a size that is not positive and finite. */
+function readCleanAperture(bytes: ByteReader, start: number): Size | undefined {
+  const edgeAt = (at: number) => Math.round(bytes.u32(at) / bytes.u32(at + 4));
+  const size = { width: edgeAt(start), height: edgeAt(start + 8) };
+  const area = size.width * size.height;
+  return area > 0 && Number.isFinite(area) ? size : undefined;
 }
 
 function isAlphaProperty(bytes: ByteReader, { type, start, end }: IsoBox): boolean {

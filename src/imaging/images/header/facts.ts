@@ -19,8 +19,10 @@ export interface ImageHeader {
    */
   width: number;
   height: number;
-  /** The number of frames of an animation, or of pages of a document; 1 for a still picture. */
+  /** The number of frames of an animation, or of pages of a document, that can be read; 1 for a still picture. */
   frames: number;
+  /** The number of frames of an animated PNG or an AVIF sequence, which is read as its still picture. */
+  unreadFrames?: number;
   /** Pixels of all frames together. */
   pixels: number;
   /** The EXIF orientation, 1 to 8; 1 when absent. */
@@ -90,9 +92,11 @@ export function orientationOrDefault(value: number): number {
 }
 
 /** The facts that the codec would report wrongly, as hints for the decoder. */
-export function decodeHintsOf({ format, frames, animated }: ImageHeader): HeaderDecodeHints {
-  // An AVIF animation is read as its still picture.
-  return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
+export function decodeHintsOf({ format, frames, unreadFrames }: ImageHeader): HeaderDecodeHints {
+  return {
+    ...(format === 'avif' && { pictures: frames }),
+    ...(unreadFrames !== undefined && { unreadFrames }),
+  };
 }
 
 /**

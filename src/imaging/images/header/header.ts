@@ -121,8 +121,8 @@ const CHANNELS_BY_COLOUR_TYPE: Readonly<Record<number, number>> = { 0: 1, 2: 3, 
 const PALETTE_COLOUR_TYPE = 3;
 
 /**
- * Reads the header of a PNG: IHDR comes first, transparency and EXIF are later chunks. An animated PNG is read as its
- * still picture.
+ * Reads the header of a PNG: IHDR comes first, transparency, EXIF and the frames of an animation are later chunks. An
+ * animated PNG is read as its still picture.
  */
 function readPngHeader(bytes: ByteReader): ImageHeader | null {
   const [head, ...others] = pngChunks(bytes);
@@ -132,7 +132,7 @@ function readPngHeader(bytes: ByteReader): ImageHeader | null {
   const channels = CHANNELS_BY_COLOUR_TYPE[colourType];
   if (channels === undefined) return null;
   const isPalette = colourType === PALETTE_COLOUR_TYPE;
-  const { exif, isKeyed } = readAncillaryChunks(bytes, others);
+  const { exif, isKeyed, unreadFrames } = readAncillaryChunks(bytes, others);
   return imageHeaderOf({
     format: 'png',
     width: bytes.u32(start),
@@ -143,19 +143,27 @@ function readPngHeader(bytes: ByteReader): ImageHeader | null {
     hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
     progressive: bytes.u8(start + 12) === 1,
     ...((isPalette || bitDepth < 8) && { indexed: true }),
+    ...(unreadFrames > 0 && { unreadFrames }),
   });
 }
 
 function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   let exif: Partial<ExifFacts> | undefined;
   let isKeyed = false;
+  let isAnimated = false;
+  let hasPixels = false;
+  /** The frames of an animation beside the still picture, which may be the first of them. */
+  let unreadFrames = 0;
   for (const { type, start, end } of chunks) {
+    hasPixels ||= type === 'IDAT';
+    isAnimated ||= type === 'acTL' && !hasPixels;
+    if (type === 'fcTL' && isAnimated && hasPixels) unreadFrames += 1;
     if (type === 'tRNS') isKeyed = true;
     // Only the first eXIf chunk is used, as in workers/image/metadata/png.ts. A chunk that begins with the Exif prefix
     // of a JPEG is invalid. Decoders ignore it.
     if (type === 'eXIf') exif ??= hasExifPrefix(bytes, start) ? {} : readExifFacts(bytes.slice(start, end));
   }
-  return { exif, isKeyed };
+  return { exif, isKeyed, unreadFrames };
 }
 
 const WEBP_ALPHA_FLAG = 0x10;

@@ -54,7 +54,9 @@ function headerOfPage(page: TiffPage): ImageHeader {
 
 /** Compression schemes that are not supported, with their names. */
 const UNSUPPORTED_COMPRESSIONS: Readonly<Record<number, string>> = {
+  6: 'JPEG of the old kind (scheme 6)',
   22610: 'JPEG XR',
+  32909: 'PixarLog',
   33003: 'JPEG 2000',
   33004: 'JPEG 2000',
   33005: 'JPEG 2000',
@@ -70,19 +72,24 @@ const UNSUPPORTED_COMPRESSIONS: Readonly<Record<number, string>> = {
   50002: 'JPEG XL',
   52546: 'JPEG XL',
 };
-/**
- * Supported compression schemes: none, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, PixarLog, SGILog and
- * WebP.
- */
+/** Schemes that compress LogLuv: SGILog, of 32 and of 24 bits per pixel. */
+const LOG_LUV_COMPRESSIONS: readonly number[] = [34_676, 34_677];
+/** Supported compression schemes: none, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, SGILog and WebP. */
 const SUPPORTED_COMPRESSIONS: readonly number[] = [
-  1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
+  ...[1, 2, 3, 4, 5, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_946, 50_001],
+  ...LOG_LUV_COMPRESSIONS,
 ];
 /** Photometric interpretations that are not supported, with their names. */
 const UNSUPPORTED_PHOTOMETRIC_INTERPRETATIONS: Readonly<Record<number, string>> = {
+  4: 'a transparency mask',
   10: 'ITU L*a*b* colours',
   32803: 'the raw samples of a camera (CFA)',
+  32844: 'luminance without colours (LogL)',
   34892: 'the raw samples of a camera (LinearRaw)',
+  51177: 'a depth map',
 };
+const LOG_LUV_COLOURS = 32_845;
+const EXPORT_AS_RGB_ADVICE = 'export it as RGB';
 const SAVE_LOSSLESSLY_ADVICE = 'save it with LZW or Deflate compression, or as PNG';
 const SAVE_8_OR_16_BITS_ADVICE = 'save it with 8 or 16 bits per sample';
 
@@ -101,15 +108,22 @@ function unsupportedReasonOf(page: TiffPage): [is: string, instead: string] | un
     ];
   if (isPlanar && samples > 1 && tile !== undefined)
     return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
-  const colours = UNSUPPORTED_PHOTOMETRIC_INTERPRETATIONS[photometric];
-  if (colours !== undefined) return [`holds ${colours}`, 'export it as RGB'];
+  const colours = colourSampleCountOf(page);
+  const isLogLuv = photometric === LOG_LUV_COLOURS && LOG_LUV_COMPRESSIONS.includes(compression);
+  if (colours === undefined && !isLogLuv)
+    return [
+      `holds ${UNSUPPORTED_PHOTOMETRIC_INTERPRETATIONS[photometric] ?? `colours of kind ${photometric}`}`,
+      EXPORT_AS_RGB_ADVICE,
+    ];
+  if (colours !== undefined && samples < colours)
+    return [`has fewer samples per pixel than colours of kind ${photometric} need`, EXPORT_AS_RGB_ADVICE];
   if (sampleFormat > SAMPLE_FORMATS.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
   const isPacked = samples > 1 && bits < 8;
   if (isPacked || ![1, 2, 4, 8, 16, 32].includes(bits))
     return [`has ${bits} bits per sample`, SAVE_8_OR_16_BITS_ADVICE];
   if (needsSampleConversion(page))
     return areSamplesConvertible(page) ? undefined : unconvertibleReasonOf(page);
-  const maxSamples = (colourSampleCountOf(page) ?? samples) + 1;
+  const maxSamples = (colours ?? samples) + 1;
   return samples > maxSamples
     ? [`has ${samples} samples per pixel`, 'save it with at most one channel beside its colours']
     : undefined;
@@ -119,6 +133,7 @@ function unsupportedReasonOf(page: TiffPage): [is: string, instead: string] | un
 function unconvertibleReasonOf(page: TiffPage): [is: string, instead: string] {
   const { bits, isPlanar, photometric, compression } = page;
   if (isPlanar) return ['has one plane per sample', 'save it with interleaved samples, or as PNG'];
-  if (bits > 8) return [`has ${bits} bits per sample of colours of kind ${photometric}`, 'export it as RGB'];
+  if (bits > 8)
+    return [`has ${bits} bits per sample of colours of kind ${photometric}`, EXPORT_AS_RGB_ADVICE];
   return [`has colours of kind ${photometric} under compression ${compression}`, SAVE_LOSSLESSLY_ADVICE];
 }

@@ -121,14 +121,12 @@ function requestsLargerSize(earlier: OperationStep, later: OperationStep): boole
   );
 }
 
-/** Warns about metadata that is kept in a GIF, because GIF cannot contain EXIF, XMP or rights. */
+/** Warns about metadata that is kept in a GIF, because GIF can contain XMP alone. Rights are written as XMP. */
 function droppedMetadataWarnings(pass: PassSteps): StepWarning[] {
   const writer = lastFormatStepOf(pass);
-  const keeper = pass.find(
-    ({ fragment: { encode } }) => encode.metadata === 'keep' || encode.metadata === 'copyright',
-  );
+  const keeper = pass.find(({ fragment: { encode } }) => encode.metadata === 'keep');
   if (writer?.format !== 'gif' || keeper === undefined) return [];
-  const message = `Step ${keeper.index} keeps metadata, but step ${writer.index} writes ${writer.format}, which cannot carry it.`;
+  const message = `Step ${keeper.index} keeps metadata, but step ${writer.index} writes ${writer.format}, which carries XMP alone.`;
   return [{ code: 'metadata_dropped', message, steps: distinctIndexes(keeper.index, writer.index) }];
 }
 
