@@ -41,7 +41,7 @@ export interface PassParameters {
   maxFrames?: number;
   /**
    * What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews,
-   * copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries nothing.
+   * copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries XMP alone.
    */
   metadata?: "strip" | "keep" | "copyright";
   /**
