@@ -8,6 +8,9 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 /** The kind of work that a model does. For each kind there is an AI op of the same name. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
+/** The settings that bring real providers, for the error of an op without a model. */
+const PROVIDER_SETTINGS_TEXT = 'OPENAI_API_KEY, GEMINI_API_KEY or REPLICATE_API_TOKEN, or by their base URLs';
+
 const PROVIDER_NAMES = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const;
 
 const UsdAmount = Type.String({
@@ -168,7 +171,7 @@ export function chooseModel(
       : `${field.name} is ${JSON.stringify(named)}, which is not offered to ${verb}`;
   const fix =
     allowed.length === 0
-      ? 'the operator of this service has configured no provider for it'
+      ? `the operator of this service has configured no provider for it, by ${PROVIDER_SETTINGS_TEXT}`
       : `use one of ${allowed.join(', ')}`;
   const { hint, corrections, suggest = allowed } = suggestWord(named ?? '', allowed, field.path);
   const details = {

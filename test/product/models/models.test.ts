@@ -63,7 +63,7 @@ t.test('what is not offered has no default, and leaving the model out is refused
   t.throws(() => chooseModel(none, undefined, 'edit', sentFieldAt('model')), {
     param: 'model',
     details: { allowed: [] },
-    message: /the operator of this service has configured no provider/,
+    message: /the operator of this service has configured no provider for it, by OPENAI_API_KEY, /,
   });
   t.end();
 });
