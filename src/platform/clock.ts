@@ -65,7 +65,7 @@ export class SharedClock {
    */
   static async open(options: SharedClockOptions): Promise<SharedClock> {
     const clock = new SharedClock(options);
-    await clock.#measure();
+    await clock.#updateDifference();
     clock.#scheduleMeasurement();
     return clock;
   }
@@ -90,7 +90,7 @@ export class SharedClock {
     this.#cancelMeasurement();
   }
 
-  async #measure(): Promise<void> {
+  async #updateDifference(): Promise<void> {
     const { log } = this.#options;
     const found = await this.#measureDifference();
     if (found === null) return log.warn({}, 'The shared clock was not measured: its answers took too long');
@@ -122,7 +122,7 @@ export class SharedClock {
     const { timer = systemClock, log } = this.#options;
     if (this.#isClosed) return;
     this.#cancelMeasurement = timer.after(CLOCK_MEASUREMENT_INTERVAL_MS, () => {
-      this.#measure()
+      this.#updateDifference()
         .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
         .finally(() => this.#scheduleMeasurement());
     });

@@ -372,8 +372,8 @@ export class PassPicture {
   }
 
   /**
-   * Frees the pixels of a picture that is written. Memory that is left to the garbage collector causes full
-   * collections.
+   * Frees the pixels once the picture has been written. If they were left to the garbage collector, they would cause
+   * full collections.
    */
   freePixels(): void {
     this.#pixels?.data.buffer.transfer(0);

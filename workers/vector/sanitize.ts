@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { pixelsPerExtraUnit, withFontSizeInPixels } from '../formats/svg.ts';
-import { decodeDataAddress, RASTER_MEDIA_TYPE_PATTERN } from './data-address.ts';
+import { decodeDataUrl, RASTER_MEDIA_TYPE_PATTERN } from './data-url.ts';
 import {
   type EmbeddedPicture,
   escapeXmlText,
@@ -122,7 +122,7 @@ function sanitizeDrawing(depth: number, file: Uint8Array, shared: SharedDrawingS
  * is empty for any other address.
  */
 function safeDataAddress(address: string, depth: number, shared: SharedDrawingState): string {
-  const data = decodeDataAddress(address);
+  const data = decodeDataUrl(address);
   if (data === null) return '';
   const { type, bytes } = data;
   const isUnknown = UNKNOWN_MEDIA_TYPES.includes(type);

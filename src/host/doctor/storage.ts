@@ -164,7 +164,7 @@ async function measureSyncedWriteMs(directory: string): Promise<number> {
   }
 }
 
-const TEST_OBJECT_BYTES = Buffer.from('written, read and deleted by npm run doctor');
+const TEST_OBJECT_CONTENT = Buffer.from('written, read and deleted by npm run doctor');
 /** More bytes than any object that is sent in one request, so that the test object is uploaded in parts. */
 const MULTIPART_TEST_BYTES = 12 * MEGABYTE_BYTES;
 
@@ -176,7 +176,7 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
   const key = `doctor/${randomText(16)}`;
   return findingsOrProblem(
     async () => {
-      await objects.put(key, TEST_OBJECT_BYTES, 'text/plain');
+      await objects.put(key, TEST_OBJECT_CONTENT, 'text/plain');
       const part = await objects.get(key, { start: 0, end: 6 });
       const read = part === null ? '' : Buffer.concat(await part.body.toArray()).toString();
       await objects.put(key, Buffer.alloc(MULTIPART_TEST_BYTES), 'application/octet-stream');

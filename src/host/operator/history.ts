@@ -60,7 +60,7 @@ export class LoadHistory {
   record(atMs: number, row: LoadRow): void {
     const slot = this.#count % MAX_SAMPLES;
     this.#at[slot] = atMs;
-    const values = seriesOf(row);
+    const values = seriesValuesOf(row);
     for (const [name, value] of values) if (value !== 0) this.#addColumn(name);
     for (const [name, column] of this.#columns) column[slot] = values.get(name) ?? 0;
     this.#count += 1;
@@ -97,7 +97,7 @@ export class LoadHistory {
 }
 
 /** The values of a sample, keyed by the names of their series. */
-function seriesOf(row: LoadRow): Map<string, number> {
+function seriesValuesOf(row: LoadRow): Map<string, number> {
   const none = Number.NaN;
   const named = (prefix: string, values: Readonly<Record<string, number>>) =>
     Object.entries(values).map(([name, value]) => [`${prefix}/${name}`, value] as const);

@@ -85,7 +85,11 @@ const Host = Type.Object(
 );
 
 export const OperatorState = Type.Object(
-  { at: instantField('When it was asked.'), verdict: Verdict, hosts: Type.Array(Host) },
+  {
+    at: instantField('When the hosts were asked for this state.'),
+    verdict: Verdict,
+    hosts: Type.Array(Host),
+  },
   { title: 'OperatorState' },
 );
 export type OperatorState = Static<typeof OperatorState>;

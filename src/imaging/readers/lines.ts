@@ -73,7 +73,7 @@ export function boxesOverlap(one: BoundingBox, other: BoundingBox): boolean {
 }
 
 /** Adds lines to others, from top to bottom. The added lines replace unsure lines that they overlap. */
-export function addLines(lines: readonly WordedLine[], added: readonly WordedLine[]): WordedLine[] {
+export function mergeLines(lines: readonly WordedLine[], added: readonly WordedLine[]): WordedLine[] {
   const all = lines.filter((line) => isSure(line) || !added.some((other) => boxesOverlap(line, other)));
   for (const line of added) {
     const next = all.findIndex((other) => precedesInReadingOrder(line, other));
@@ -105,7 +105,7 @@ export function joinReadings(one: readonly WordedLine[], other: readonly WordedL
     return joinWords(line.words.map((word) => withDisputedConfidence(word, words)));
   });
   const added = worse.filter((line) => isSure(line) && !better.some((known) => boxesOverlap(line, known)));
-  return addLines(checked, added);
+  return mergeLines(checked, added);
 }
 
 /** The word itself, or the word with a lower confidence if another reading has other words in its place. */

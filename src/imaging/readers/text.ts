@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import type { PSM, Word, Worker } from 'tesseract.js';
 import type { BoundingBox, UnreadTextTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
-import { addLines, confidenceOf, isSure, joinWords, MIN_SURE_CONFIDENCE, type WordedLine } from './lines.ts';
+import {
+  confidenceOf,
+  isSure,
+  joinWords,
+  MIN_SURE_CONFIDENCE,
+  mergeLines,
+  type WordedLine,
+} from './lines.ts';
 import { languageDataFolderOf, type PreparedPicture, type TextLine } from './reading.ts';
 
 const UNREAD_TEXT_THREAD_FILE = new URL('../../../workers/models/unread.ts', import.meta.url);
@@ -101,7 +108,7 @@ export class TextReader {
         confidenceOf([line]) >= MIN_UNREAD_AREA_CONFIDENCE && TWO_LETTERS_OR_DIGITS.test(line.text);
       added.push(...(await readLines({ worker, signal }, png, area)).filter(isCertain));
     }
-    return addLines(lines, added);
+    return mergeLines(lines, added);
   }
 }
 

@@ -18,7 +18,7 @@ export const longAnswerWork = new PacedWork();
  * How many characters of an answer are written before other work has its turn. An answer that is shorter is sent as
  * text, which can be stored under its Idempotency-Key.
  */
-const MAX_CHARACTERS_PER_TURN = 512 * 1024;
+const MAX_CHARACTERS_PER_EVENT_LOOP_TURN = 512 * 1024;
 
 /** A value that is JSON text already. A long answer contains the text as it is, without parsing it. */
 export class JsonText {
@@ -49,7 +49,7 @@ export async function sendLongAnswer(
   try {
     for (const piece of jsonPieces(answer)) {
       text += piece;
-      if (text.length < MAX_CHARACTERS_PER_TURN) continue;
+      if (text.length < MAX_CHARACTERS_PER_EVENT_LOOP_TURN) continue;
       parts.push(Buffer.from(text));
       text = '';
       endTurn?.();

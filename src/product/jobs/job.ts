@@ -101,8 +101,8 @@ interface JobFields {
 /** A job with items that have not ended, or a job whose submit was given up. */
 export interface UnfinishedJob extends JobFields {
   /**
-   * `hidden` until everything that the job needs is stored and held; `open` while it waits or runs; `undone` when its
-   * submit was given up.
+   * `hidden` until everything that the job needs is stored and its credits are held; `open` while it waits or runs;
+   * `undone` when its submission was abandoned.
    */
   phase: 'hidden' | 'open' | 'undone';
   status: Exclude<JobStatus, OutcomeStatus>;

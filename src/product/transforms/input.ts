@@ -137,7 +137,7 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
   return { bytes: await concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
-/** The images that requests sent as bytes. The corrections of refused requests need their size. */
+/** The image that each request sent as bytes. Corrections of a refused request need its width and height. */
 const sentImageBytes = new WeakMap<FastifyRequest, Uint8Array>();
 
 /** The bytes of the image of a call. Undefined if they were not read, or if the call refers to its image instead. */
@@ -296,11 +296,11 @@ function assetFieldFor(field: string): string {
 
 /** The URLs within a longer text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
 function urlsIn(text: string): string[] {
-  return text.slice(0, MAX_SEARCHED_CHARACTERS).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
+  return text.slice(0, MAX_CHARACTERS_SEARCHED_FOR_URL).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
 }
 
 /** How many characters of a text are searched for URLs. */
-const MAX_SEARCHED_CHARACTERS = 4_000;
+const MAX_CHARACTERS_SEARCHED_FOR_URL = 4_000;
 
 /**
  * The URL that was probably meant by an address without a scheme. Empty if the host cannot be on the public internet.
@@ -315,14 +315,14 @@ function parseMultipartFields(sent: Record<string, string>, contents: BodyConten
   const [field] = Object.keys(sent);
   if (contents === 'image' && field !== undefined) throw unknownFieldsError([field], sent, contents);
   const { op, preset, parameters, steps, outputs, ...texts } = sent;
-  const named = parseWorkFields({
+  const workFields = parseWorkFields({
     op,
     preset,
     parameters: parameters === undefined ? undefined : parseJsonField('parameters', parameters, 'object'),
     steps: steps === undefined ? undefined : parseJsonField('steps', steps, 'list'),
     outputs: outputs === undefined ? undefined : parseJsonField('outputs', outputs, 'list'),
   });
-  return { ...named, texts };
+  return { ...workFields, texts };
 }
 
 function parseWorkFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {

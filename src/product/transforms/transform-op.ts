@@ -122,10 +122,10 @@ function suggestSteps(
  */
 function findBestMatchingOps(names: readonly string[]): string[] {
   const counted = TRANSFORM_OPS.map(({ op, parameters }) => {
-    const known = Object.keys(parameters.properties);
+    const parameterNames = Object.keys(parameters.properties);
     const taken = names
       .slice(0, MAX_COMPARED_PARAMETERS)
-      .filter((name) => likelyNames(name, known).length === 1);
+      .filter((name) => likelyNames(name, parameterNames).length === 1);
     return { op, count: taken.length };
   });
   const most = Math.max(...counted.map(({ count }) => count));

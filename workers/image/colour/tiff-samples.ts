@@ -14,7 +14,7 @@ import { pictureTooLargeRefusal } from '../refusal.ts';
 /**
  * The most bytes that the samples of a page may have: those of the largest picture with four 16-bit samples per pixel.
  */
-const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
+const MAX_PAGE_SAMPLES_BYTES = MAX_PIXELS * 8;
 
 /** The stored samples of a page, in the byte order of the machine. */
 export interface TiffSamples {
@@ -42,7 +42,7 @@ export async function readTiffSamples(
   page: TiffPage,
 ): Promise<TiffSamples> {
   const rows = rowsOf(page);
-  if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw pictureTooLargeRefusal();
+  if (rows.width * rows.height > MAX_PAGE_SAMPLES_BYTES) throw pictureTooLargeRefusal();
   const bytes = sharp(describedAsBytes(file, directory, page, rows), {
     failOn: 'error',
     limitInputPixels: false,

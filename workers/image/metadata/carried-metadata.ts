@@ -88,7 +88,7 @@ interface CarriedMetadataOptions {
 
 /**
  * Prepares the metadata that a result carries: without embedded copies of the picture, and without facts that are no
- * longer true. The EXIF block is edited within the file.
+ * longer true. The EXIF block is edited in place, so that `file` changes.
  */
 export async function prepareCarriedBlocks(
   file: Uint8Array<ArrayBuffer>,

@@ -25,7 +25,7 @@ export type TakeTurn = (estimate: RivalEstimate | undefined) => Promise<RivalTur
  */
 const MAX_RIVAL_SIZE_RATIO = 1.1;
 /** The trials that a search needs to come near its target. With only one, it has to aim far on the safe side. */
-const NEEDED_TRIALS_PER_SEARCH = 2;
+const MIN_TRIALS_PER_SEARCH = 2;
 /** If there is time for at most this many of its trials, a search continues before the others have tried a sample. */
 const MAX_HURRIED_TRIALS = 3;
 
@@ -70,10 +70,10 @@ export async function runRivals<T>(
 
   async function finishWaiting(): Promise<void> {
     // Until a search has a file, the time of the quickest one is kept for it.
-    const keptMs = NEEDED_TRIALS_PER_SEARCH * Math.min(...waiting.map(({ trialMs }) => trialMs));
+    const keptMs = MIN_TRIALS_PER_SEARCH * Math.min(...waiting.map(({ trialMs }) => trialMs));
     const fittingMs = leftMs() - keptMs;
     const rankOf = ({ trialMs }: RivalEstimate) =>
-      NEEDED_TRIALS_PER_SEARCH * trialMs <= fittingMs ? 0 : trialMs;
+      MIN_TRIALS_PER_SEARCH * trialMs <= fittingMs ? 0 : trialMs;
     const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
     for (const search of order) {
       if (search.bytes > MAX_RIVAL_SIZE_RATIO * largestErrorRatio * smallestBytes)

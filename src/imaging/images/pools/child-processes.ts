@@ -167,7 +167,7 @@ const CRASH_SIGNALS: readonly (NodeJS.Signals | null)[] = [
  * The greatest niceness of a process until its first task begins. With less priority, a start of 0.1 s of CPU time
  * would take seconds on a busy host.
  */
-const MAX_START_NICENESS = 5;
+const MAX_NICENESS_DURING_START = 5;
 /** The environment variables that the process gets. None holds a credential of a store or a secret of the operator. */
 const PASSED_ENVIRONMENT_VARIABLES = [
   'PATH',
@@ -268,7 +268,7 @@ class TaskProcess {
  * RLIMIT_DATA counts memory that is written to. A limit on the address space would also count what V8 only reserves.
  */
 function forkWithLimits({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
-  const startNiceness = Math.min(niceness, MAX_START_NICENESS);
+  const startNiceness = Math.min(niceness, MAX_NICENESS_DURING_START);
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${startNiceness} "$0" "$@"`;
   return fork(fileURLToPath(file), {
     execPath: '/bin/sh',

@@ -44,8 +44,8 @@ export class LateWork {
   #coordination: Channels | null = null;
   #unsubscribe: () => void = () => {};
   /**
-   * When an account's work last exceeded its deadline, and the size of the smallest such work. The earliest comes
-   * first.
+   * By account: when its work last exceeded its deadline, and the size of the smallest work that did. The account with
+   * the oldest time comes first.
    */
   readonly #late = new Map<string, { sinceMs: number; size: number }>();
   readonly #refusals: SpacedCallTimes;

@@ -49,7 +49,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       config: {
         ...{ body: 'stream', reference: UrlUploadBody, check: checkImageContentType, fixedWord: true },
         recheck(_request, { query, body }) {
-          assetLabelsOf(query);
+          assetFieldsOf(query);
           if (body !== undefined) checkUrlUpload(body);
         },
       },
@@ -64,7 +64,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const owner = gate.requireCaller(request);
       const { query } = request;
       const clientSignal = clientGoneSignal(reply);
-      const labels = { ...assetLabelsOf(query), expiresAt: null };
+      const labels = { ...assetFieldsOf(query), expiresAt: null };
       using body = await incoming.open(request, owner.accountId, clientSignal);
       const options = { clientSignal, palette: query.palette };
       const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
@@ -89,7 +89,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       config: {
         idempotency: 'kept',
         uploadsAt: 'POST /api/v1/assets/upload',
-        recheck: (_request, { body }) => assetLabelsOf(body as AssetReservationBody),
+        recheck: (_request, { body }) => assetFieldsOf(body as AssetReservationBody),
       },
       schema: {
         summary: 'Reserve an asset',
@@ -100,7 +100,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     },
     async (request, reply) => {
       const { contentType } = request.body;
-      const asset = await uploads.reserveAsset(gate.requireCaller(request), assetLabelsOf(request.body));
+      const asset = await uploads.reserveAsset(gate.requireCaller(request), assetFieldsOf(request.body));
       const { _id: id, accountId } = asset;
       const expiresAt = uploadUrlExpiry(asset);
       const upload = {
@@ -173,7 +173,7 @@ function uploadResultsOf(
   return { assets, ...(errors.length > 0 && { errors }) };
 }
 
-export function assetLabelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
+export function assetFieldsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
   return {
     name: assetNameOrNull(name, null),
     collection: collection === undefined ? null : checkCollectionName(collection, 'collection'),

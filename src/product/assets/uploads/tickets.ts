@@ -13,7 +13,7 @@ import { ticketNotAcceptedError, ticketWithoutBytesError } from '../errors.ts';
 import { MAX_UPLOAD_BYTES, UPLOAD_URL_LIFE_MS } from '../limits.ts';
 import { Asset, AssetParams, UploadTicket, UploadTicketBody, UploadTicketQuery } from '../schema.ts';
 import { type IncomingImage, openRawImage } from './intake.ts';
-import { assetLabelsOf, uploadedAssetData } from './routes.ts';
+import { assetFieldsOf, uploadedAssetData } from './routes.ts';
 import type { Uploads } from './uploads.ts';
 
 interface TicketRoutesOptions {
@@ -40,7 +40,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
       config: {
         body: 'optional',
         idempotency: 'kept',
-        recheck: (_request, { body }) => assetLabelsOf(body as UploadTicketBody),
+        recheck: (_request, { body }) => assetFieldsOf(body as UploadTicketBody),
       },
       schema: {
         summary: 'Make an upload ticket',
@@ -53,7 +53,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { contentTypes, maxBytes, expiresInSeconds = UPLOAD_URL_LIFE_MS / 1000 } = request.body;
-      const asset = await uploads.reserveAsset(caller, assetLabelsOf(request.body));
+      const asset = await uploads.reserveAsset(caller, assetFieldsOf(request.body));
       const expiresAt = new Date(Date.parse(asset.createdAt) + expiresInSeconds * 1000);
       const bounds = {
         ...(contentTypes && { contentTypes: contentTypes.join(',') }),

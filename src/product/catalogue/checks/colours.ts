@@ -19,7 +19,7 @@ export const CUT_BY_FRAGMENT_HINT =
 /** The minimum length of a colour name that is searched for within a longer word, such as red in reddish. */
 const MIN_COLOUR_CHARACTERS = 3;
 /** How many characters of a text are searched for colours. */
-const MAX_SEARCHED_CHARACTERS = 100;
+const MAX_CHARACTERS_SEARCHED_FOR_COLOUR = 100;
 
 /** Finds the colour that was probably meant by a value which is not a CSS colour. */
 export function colourHint(value: unknown): ValueHint {
@@ -28,7 +28,7 @@ export function colourHint(value: unknown): ValueHint {
   if (replace !== undefined) return { says: meantWordHint([replace]), replace };
   if (typeof value !== 'string') return { says: '' };
   const word = value
-    .slice(0, MAX_SEARCHED_CHARACTERS)
+    .slice(0, MAX_CHARACTERS_SEARCHED_FOR_COLOUR)
     .toLowerCase()
     .replaceAll(/[^a-z]/g, '');
   const within = CSS_COLOUR_NAMES.filter(
@@ -46,7 +46,7 @@ function colourSpellingsOf(value: unknown): string[] {
   if (Array.isArray(value) && [3, 4].includes(value.length)) return [`rgb(${value.join(', ')})`];
   if (isJsonObject(value) && ['r', 'g', 'b'].every((name) => name in value))
     return [`rgb(${[value.r, value.g, value.b, value.a ?? value.alpha ?? 1].join(', ')})`];
-  if (typeof value !== 'string' || value.length > MAX_SEARCHED_CHARACTERS) return [];
+  if (typeof value !== 'string' || value.length > MAX_CHARACTERS_SEARCHED_FOR_COLOUR) return [];
   const bare = value
     .trim()
     .toLowerCase()

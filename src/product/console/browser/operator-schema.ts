@@ -176,7 +176,7 @@ export interface OperatorSettingRequest {
 }
 
 export interface OperatorState {
-  /** When it was asked. */
+  /** When the hosts were asked for this state. */
   at: string;
   verdict: OperatorVerdict;
   hosts: OperatorHost[];

@@ -76,7 +76,7 @@ export class OutcomeRecorder {
       if (job === null || rest.length === 0) return job;
       const resultAssetIds = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
       await this.#context.assets.outputs.show(job.accountId, resultAssetIds, job.collection);
-      const counted = await this.#countBatch(job, rest);
+      const counted = await this.#recordBatch(job, rest);
       if (counted !== null) {
         if (counted.phase !== 'ended') await this.publish(counted, rest);
         view.job = counted;
@@ -91,7 +91,7 @@ export class OutcomeRecorder {
    * Counts a batch in one update, and ends the job if the batch completes it. Null when another process has recorded
    * first.
    */
-  async #countBatch(job: JobDocument, batch: readonly DecidedItem[]): Promise<JobDocument | null> {
+  async #recordBatch(job: JobDocument, batch: readonly DecidedItem[]): Promise<JobDocument | null> {
     const sums = sumOutcomes(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
       this.#prepareSettlement(job, batch),

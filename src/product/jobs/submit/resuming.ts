@@ -70,7 +70,7 @@ export class JobResuming {
   }
 
   /**
-   * Makes the order of a new attempt.
+   * Builds the order that runs the unfinished items of a job again.
    * @throws ApiError when the job cannot be resumed.
    */
   async #orderFor(

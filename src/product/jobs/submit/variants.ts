@@ -78,8 +78,9 @@ function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[])
   const aiSteps = steps.flatMap(({ op }, index) => (findOp(op)?.runs === 'model' ? [index] : []));
   const [only, ...others] = aiSteps;
   if (only !== undefined && others.length === 0) return only;
-  const has = only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
-  const message = `${override} overrides the one AI step of a preset, and this preset has ${has}: leave it out, or send steps.`;
+  const foundSteps =
+    only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
+  const message = `${override} overrides the one AI step of a preset, and this preset has ${foundSteps}: leave it out, or send steps.`;
   throw invalidParamError(override, message);
 }
 

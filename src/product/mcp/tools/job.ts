@@ -77,7 +77,7 @@ async function submitJob(args: JobArguments, source: InputSource): Promise<ToolR
   const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
   if (id !== undefined)
     throw invalidParamError('id', 'A new job has no id yet: leave it out, or use action get.');
-  const images = dryRun === true ? dryRunInputFields(inputs) : await uploadedInputFields(inputs, source);
+  const images = dryRun === true ? dryRunInputFields(inputs) : await uploadInputs(inputs, source);
   const body = jsonRequestBody({ ...request, ...images, presetId: preset, templateId: template });
   const call = { method: 'POST', path: '/jobs', query: { items: MAX_SHOWN_ITEMS, dryRun, wait }, body };
   const { data } = await source.service.json<Job | JobEstimate>(call, { idempotencyKey: key });
@@ -118,7 +118,7 @@ function requireJobPath(id: string | undefined): string {
 /**
  * The fields of a job for its inputs. An input that is not an asset is uploaded first, because a job takes only assets.
  */
-async function uploadedInputFields(inputs: readonly string[] | undefined, source: InputSource) {
+async function uploadInputs(inputs: readonly string[] | undefined, source: InputSource) {
   if (inputs === undefined) return {};
   const assetIds: string[] = [];
   for (const [index, input] of inputs.entries())

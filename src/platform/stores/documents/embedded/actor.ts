@@ -12,7 +12,7 @@ import { unwrittenError } from './failures.ts';
 import type { CollectionCallMessage } from './thread.ts';
 
 /** The id of a call whose answer nobody waits for. */
-const UNANSWERED_CALL_ID = 0;
+const ONE_WAY_CALL_ID = 0;
 
 /**
  * Documents in one SQLite file, which a thread of this process owns. Only one process may open a file: see
@@ -87,7 +87,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
 
 /** The message that declares a collection. Each thread needs it before the first call of the collection. */
 function declarationMessageOf(spec: CollectionSpec): CollectionCallMessage {
-  return { id: UNANSWERED_CALL_ID, collection: spec.name, method: 'declare', args: [spec] };
+  return { id: ONE_WAY_CALL_ID, collection: spec.name, method: 'declare', args: [spec] };
 }
 
 /** Matches the messages of SQLite for a damaged file. */

@@ -1,5 +1,5 @@
 /** The content of a `data:` URL (RFC 2397). */
-interface AddressedData {
+interface DataUrlContent {
   /** The media type in lower case and without parameters; empty if none is named. */
   type: string;
   bytes: Buffer;
@@ -12,7 +12,7 @@ const BASE64_PARAMETER = /;\s*base64\s*$/i;
 const PERCENT_ESCAPE = /%([0-9a-f]{2})/gi;
 
 /** Decodes a `data:` URL; null for any other address. A `%` without two digits is kept, as in browsers. */
-export function decodeDataAddress(address: string): AddressedData | null {
+export function decodeDataUrl(address: string): DataUrlContent | null {
   const [head, media = ''] = DATA_URL_PREFIX.exec(address) ?? [];
   if (head === undefined) return null;
   const type = (media.split(';', 1)[0] ?? '').trim().toLowerCase();
