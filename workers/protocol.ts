@@ -257,15 +257,18 @@ export interface TransformTaskResult extends PictureFile {
   /** Present if the task requested a description and the result could be read again. */
   facts?: Pick<DescribeTaskResult, 'image' | 'metadata'>;
   timings: PassTimings;
+  leavesWork?: LeftWork;
 }
+
+/** Present if work that was not done in time still runs, so that the process must be killed. */
+type LeftWork = true;
 
 export interface BranchTaskResult {
   kind: 'branched';
   /** The result of each pass, in the order of the passes in the task. */
   outputs: (TransformTaskResult | TaskFailure)[];
   timings: PassTimings;
-  /** Whether a pass that was not done in time still runs, so that the process must be killed. */
-  leavesWork?: true;
+  leavesWork?: LeftWork;
 }
 
 /** A main colour of a picture. */
@@ -351,6 +354,7 @@ export interface TaskFailure {
    * was not measured.
    */
   doableShare?: number;
+  leavesWork?: LeftWork;
 }
 
 /** Whether a pass failed because the deadline passed. */

@@ -1,19 +1,17 @@
-import {
-  type BranchTask,
-  type BranchTaskResult,
-  isLateFailure,
-  isOutdoneFailure,
-  type OutputFormat,
-  type TaskFailure,
-  type TransformTaskResult,
+import type {
+  BranchTask,
+  BranchTaskResult,
+  OutputFormat,
+  TaskFailure,
+  TransformTaskResult,
 } from '../protocol.ts';
 import type { InputFacts } from './input.ts';
-import { applySteps, openPass, runPass, startUpright } from './pipeline.ts';
+import { applySteps, isMeasuredFailure, openPass, runPass, startUpright } from './pipeline.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
 import { runRivals, type TakeTurn } from './search/rivals.ts';
-import { RESPONSE_RESERVE_MS } from './search/time.ts';
+import { RESPONSE_RESERVE_MS, resultWithin, WorkClock } from './search/time.ts';
 import { scalesOnLoad } from './sizing.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
@@ -47,8 +45,7 @@ type BranchOutputs = Pick<BranchTaskResult, 'leavesWork'> & { outputs: BranchOut
 
 async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const first = await runPasses(task, canBeKilled);
-  const hasFailed = (output: BranchOutput) =>
-    output.kind === 'failure' && !isLateFailure(output) && !isOutdoneFailure(output);
+  const hasFailed = (output: BranchOutput) => output.kind === 'failure' && !isMeasuredFailure(output);
   const passes = task.passes.filter((_, index) => hasFailed(first.outputs[index] as BranchOutput));
   if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
   // The image header that came with the task may be wrong. As in `performTransformTask`, failed passes are therefore
@@ -65,14 +62,15 @@ async function runPassesWithRetry(task: BranchTask, canBeKilled: boolean): Promi
 async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const readFile = createCachingFileReader();
   const opened: (PassWork | TaskFailure)[] = [];
-  for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
+  for (const pass of passes)
+    opened.push(await openPass({ ...file, kind: 'transform', pass }, canBeKilled, readFile));
   const sharedPictures = new SharedPictures(opened.filter((one) => 'picture' in one).filter(canSharePixels));
   const endMs = canBeKilled ? file.deadlineMs - RESPONSE_RESERVE_MS : Number.POSITIVE_INFINITY;
-  let leavesWork = false as boolean;
+  let isOver = false as boolean;
   const run = async (one: PassWork | TaskFailure): Promise<BranchOutput> => {
     if (!('picture' in one)) return one;
-    const output = leavesWork ? null : await resultBefore(endMs, sharedPictures.run(one));
-    leavesWork ||= output === null;
+    const output = isOver ? null : await resultWithin(endMs - Date.now(), sharedPictures.run(one));
+    isOver ||= output === null;
     return output ?? taskFailureOf(new DeadlineError(), false);
   };
   const groups = rivalGroupsOf(opened);
@@ -84,6 +82,7 @@ async function runPasses({ passes, ...file }: BranchTask, canBeKilled: boolean):
       ...(group.length === 1 ? [await run(group[0] as PassWork)] : await runRivalPasses(group, run)),
     );
   }
+  const leavesWork = isOver || outputs.some((output) => output.leavesWork);
   return { outputs, ...(leavesWork && { leavesWork }) };
 }
 
@@ -109,26 +108,15 @@ function runRivalPasses(
   rivals: readonly (PassWork | TaskFailure)[],
   run: (one: PassWork | TaskFailure) => Promise<BranchOutput>,
 ): Promise<BranchOutput[]> {
+  const clock = new WorkClock();
   const starts = rivals.map((one) => (takeTurn: TakeTurn) => {
-    if ('picture' in one) one.takeTurn = takeTurn;
+    if ('picture' in one) Object.assign(one, { takeTurn, clock });
     return run(one);
   });
   const deadlineMs = Math.max(...rivals.map((one) => ('picture' in one ? one.task.deadlineMs : 0)));
   const bytesOf = (output: BranchOutput) =>
     output.kind === 'failure' ? Number.POSITIVE_INFINITY : output.data.byteLength;
-  return runRivals(starts, { nowMs: Date.now, deadlineMs, bytesOf });
-}
-
-/** Waits for a result until a time in epoch milliseconds; null if it is not there by then. */
-async function resultBefore<T>(endMs: number, work: Promise<T>): Promise<T | null> {
-  if (endMs === Number.POSITIVE_INFINITY) return work;
-  const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), Math.max(0, endMs - Date.now()));
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return runRivals(starts, { clock, deadlineMs, bytesOf });
 }
 
 function isSearch(one: PassWork | TaskFailure): boolean {

@@ -47,7 +47,7 @@ function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskRe
     case 'branch':
       return performBranchTask(task, canBeKilled);
     case 'transform':
-      return performAndDescribe(task);
+      return performAndDescribe(task, canBeKilled);
   }
 }
 
@@ -55,8 +55,11 @@ function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskRe
  * Performs a pass and describes its result if the task requests a description. The result is neither copied nor sent to
  * another thread.
  */
-async function performAndDescribe(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
-  const result = await performTransformTask(task);
+async function performAndDescribe(
+  task: TransformTask,
+  canBeKilled: boolean,
+): Promise<TransformTaskResult | TaskFailure> {
+  const result = await performTransformTask(task, canBeKilled);
   if (result.kind === 'failure' || task.describes === undefined) return result;
   // The result of a pass has one picture per file. The frames of an animation are counted by the codec.
   const described = await describeImage(result.data, undefined, { pictures: 1 });

@@ -1,10 +1,12 @@
 import sharp from 'sharp';
-import type {
-  OperationStep,
-  PassWarning,
-  TaskFailure,
-  TransformTask,
-  TransformTaskResult,
+import {
+  isLateFailure,
+  isOutdoneFailure,
+  type OperationStep,
+  type PassWarning,
+  type TaskFailure,
+  type TransformTask,
+  type TransformTaskResult,
 } from '../protocol.ts';
 import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertColoursToProfile } from './colour/profile-colours.ts';
@@ -34,17 +36,32 @@ import { isResultGrey, writePassResult } from './writing.ts';
  * Runs one pass: one decode, the steps in order, one encode.
  * @returns the file, or a failure as plain data without the codec's own messages.
  */
-export async function performTransformTask(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
-  const result = await attemptTransform(task);
+export async function performTransformTask(
+  task: TransformTask,
+  canBeKilled = false,
+): Promise<TransformTaskResult | TaskFailure> {
+  const result = await attemptTransform(task, canBeKilled);
   // The image header that came with the task may be wrong. A failure counts only if the pass also fails with the header
   // that the thread reads.
-  if (result.kind === 'transformed' || task.header === undefined) return result;
+  if (result.kind === 'transformed' || task.header === undefined || isMeasuredFailure(result)) return result;
   const { header: _, ...unhinted } = task;
-  return attemptTransform(unhinted);
+  return attemptTransform(unhinted, canBeKilled);
 }
 
-async function attemptTransform(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
-  const opened = await openPass(task);
+/**
+ * Whether a pass failed for a reason that the header cannot explain: its time was over, or a search has encoded the
+ * picture. The same work would fail again.
+ */
+export function isMeasuredFailure(failure: TaskFailure): boolean {
+  const isTried = failure.doableShare !== undefined || failure.details?.reached !== undefined;
+  return isTried || isLateFailure(failure) || isOutdoneFailure(failure);
+}
+
+async function attemptTransform(
+  task: TransformTask,
+  canBeKilled: boolean,
+): Promise<TransformTaskResult | TaskFailure> {
+  const opened = await openPass(task, canBeKilled);
   return 'picture' in opened ? runPass(opened) : opened;
 }
 
@@ -54,9 +71,14 @@ async function attemptTransform(task: TransformTask): Promise<TransformTaskResul
  */
 export async function openPass(
   task: TransformTask,
+  canBeKilled: boolean,
   readFile: typeof makeFileReadable = makeFileReadable,
 ): Promise<PassWork | TaskFailure> {
-  return openPassWork(task, readFile).catch((error: unknown) => taskFailureOf(error, true));
+  try {
+    return { ...(await openPassWork(task, readFile)), canBeKilled };
+  } catch (error) {
+    return taskFailureOf(error, true);
+  }
 }
 
 /**
@@ -74,7 +96,7 @@ export async function runPass(
     await flattenBeforeEncode(work);
     const { written, achieved, warnings: writing = [], processedMs } = await writePassResult(work);
     // After a failure, another pipeline may still read the pixels, so they are not freed.
-    picture.freePixels();
+    if (!work.leavesWork) picture.freePixels();
     const { hashes } = context.sideResults;
     const warnings = [
       ...(work.chosen.droppedWarning ? [work.chosen.droppedWarning] : []),
@@ -95,10 +117,15 @@ export async function runPass(
       ...(warnings.length > 0 && { warnings }),
       ...(source.isDeep && { bitDepth: picture.isDeep ? 16 : 8 }),
       timings: { decodeMs, processMs: processedMs - openedMs, encodeMs: performance.now() - processedMs },
+      ...leftWorkOf(work),
     };
   } catch (error) {
-    return taskFailureOf(error, picture.fromFile);
+    return { ...taskFailureOf(error, picture.fromFile), ...leftWorkOf(work) };
   }
+}
+
+function leftWorkOf({ leavesWork }: PassWork): Pick<PassWork, 'leavesWork'> {
+  return leavesWork ? { leavesWork } : {};
 }
 
 /** Warnings about settings that the format of the input, in which the result is written, does not read. */
@@ -109,7 +136,10 @@ function unreadSettingWarnings({ task, encode }: PassWork): PassWarning[] {
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
-async function openPassWork(sent: TransformTask, readFile: typeof makeFileReadable): Promise<PassWork> {
+async function openPassWork(
+  sent: TransformTask,
+  readFile: typeof makeFileReadable,
+): Promise<Omit<PassWork, 'canBeKilled'>> {
   const startedMs = performance.now();
   const { decode, encode: requested } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;

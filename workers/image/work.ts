@@ -6,6 +6,7 @@ import type { PassContext, StepOperation } from './operations/operation.ts';
 import type { PassPicture } from './picture.ts';
 import type { Rgba } from './pixels/pixels.ts';
 import type { TakeTurn } from './search/rivals.ts';
+import type { WorkClock } from './search/time.ts';
 
 export interface PlannedStep {
   operation: StepOperation;
@@ -17,6 +18,10 @@ export interface PlannedStep {
 /** A pass in progress: all choices are made, and the picture is opened. Each stage changes the picture. */
 export interface PassWork {
   task: TransformTask;
+  /** Whether the sender can kill this process. Only then a trial that takes too long may be left behind. */
+  canBeKilled: boolean;
+  /** Present if a trial was left behind: it still reads the pixels. */
+  leavesWork?: true;
   steps: PlannedStep[];
   encode: EncodeOptions & { format: OutputFormat };
   source: InputFacts;
@@ -34,8 +39,9 @@ export interface PassWork {
   decodeMs: number;
   /** The epoch milliseconds at which a search that has reached its target ends: see `SearchTime`. */
   improvesUntilMs?: number;
-  /** Present if the pass searches for the smallest file together with others. */
+  /** Present if the pass searches for the smallest file together with others, as is the clock that they share. */
   takeTurn?: TakeTurn;
+  clock?: WorkClock;
 }
 
 /** Whether a step only moves or averages pixels, as the steps do that commute with flattening. */

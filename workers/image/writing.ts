@@ -27,6 +27,7 @@ import type { Pixels } from './pixels/pixels.ts';
 import { secondsLeft } from './refusal.ts';
 import type { WrittenFile } from './search/encodings.ts';
 import { type OriginalFile, searchTarget } from './search/target.ts';
+import { WorkClock } from './search/time.ts';
 import { onlyMovesOrAveragesPixels, type PassWork, writableFormatFor } from './work.ts';
 
 /** The settings that do not change the encoding. A pass with no other setting may return the original file. */
@@ -101,7 +102,12 @@ export async function writePassResult(work: PassWork): Promise<{
     deadlineMs: task.deadlineMs,
     improvesUntilMs: work.improvesUntilMs,
     takeTurn: work.takeTurn,
-    nowMs: Date.now,
+    ...(work.canBeKilled && {
+      leaveTrial: () => {
+        work.leavesWork = true;
+      },
+    }),
+    clock: work.clock ?? new WorkClock(),
     prepare,
     prepareSample,
     finish,

@@ -20,6 +20,18 @@ interface DeadlineOptions {
   createWaitError: () => ApiError;
 }
 
+/** The CPU time that work has used, and the time that it had, in milliseconds. */
+export interface WorkTime {
+  cpuMs: number;
+  allowedMs: number;
+}
+
+/**
+ * Makes the error of work that took too long.
+ * @param alternatives what to send instead of the late part, if the worker reports which part is late.
+ */
+type LateErrorMaker = (time: WorkTime, alternatives?: CallAlternatives) => ApiError;
+
 /**
  * Combines the deadline of a call and the disconnect of its client in one signal. At the deadline, the signal's reason
  * is the error for the caller. At a disconnect, or when `waitSignal` aborts, it is the reason of that signal.
@@ -31,7 +43,8 @@ export class CallDeadline {
   #deadlineMs: number;
   #cancelTimer: () => void;
   /** When the work began, and the error to use if it takes too long; null while the call waits. */
-  #begun: { sinceMs: number; createWorkError: (alternatives?: CallAlternatives) => ApiError } | null = null;
+  #begun: { sinceMs: number; createWorkError: LateErrorMaker } | null = null;
+  #workCpuMs: () => number | null = () => null;
 
   constructor(options: DeadlineOptions) {
     const { client, clock, deadlineMs } = options;
@@ -60,15 +73,18 @@ export class CallDeadline {
 
   /**
    * Records that the work begins now, or begins again.
-   * @param createWorkError makes the error at the deadline if the work took longer than the wait. It gets alternatives
-   * if the worker reports which part of the work is late.
+   * @param createWorkError makes the error at the deadline if the work took longer than the wait.
    */
-  startWork(createWorkError: (alternatives?: CallAlternatives) => ApiError): void {
+  startWork(createWorkError: LateErrorMaker): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), createWorkError };
   }
 
-  /** Records that the work begins only now, because the worker had to be started first. That time counts as wait. */
-  recordWorkerStart(): void {
+  /**
+   * Records that the work begins only now, because the worker had to be started first. That time counts as wait.
+   * @param workCpuMs returns the CPU milliseconds that the work has used so far; null if they are unknown.
+   */
+  recordWorkerStart(workCpuMs: () => number | null): void {
+    this.#workCpuMs = workCpuMs;
     if (this.#begun !== null) this.#begun.sinceMs = this.#options.clock.elapsedMs();
   }
 
@@ -87,7 +103,9 @@ export class CallDeadline {
     if (this.#begun === null) return createWaitError();
     const { sinceMs, createWorkError } = this.#begun;
     const waitedMs = work === 'job' ? 0 : this.waitedMs();
-    return waitedMs > clock.elapsedMs() - sinceMs ? createWaitError() : createWorkError(alternatives);
+    const allowedMs = clock.elapsedMs() - sinceMs;
+    if (waitedMs > allowedMs) return createWaitError();
+    return createWorkError({ cpuMs: this.#workCpuMs() ?? allowedMs, allowedMs }, alternatives);
   }
 
   /**

@@ -4,6 +4,7 @@ import {
   type ApiErrorContext,
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
+import type { WorkTime } from './deadline.ts';
 
 /**
  * An alternative to a call that takes too long: other parameters, or jobs that together do the work. An attempt of a
@@ -51,7 +52,23 @@ export function deadlineExceededError(retryAfterSeconds: number): ApiError {
  */
 export function tookTooLongError(retryAfterSeconds: number, alternatives: CallAlternatives): ApiError {
   const message = `The image was not done in time, and the work itself took that time, not the waiting for it${suggestionText(alternatives)}.`;
-  return deadlineError(message, alternatives, { retryAfterSeconds });
+  return deadlineError(message, alternatives.calls, { retryAfterSeconds });
+}
+
+/**
+ * The error for a call whose work hardly got CPU time, so that it may be in time on a less busy host. Parameters that
+ * take less work are not proposed, because the picture is not at fault.
+ */
+export function starvedError(
+  retryAfterSeconds: number,
+  { cpuMs, allowedMs }: WorkTime,
+  { calls }: CallAlternatives,
+): ApiError {
+  const [used, had] = [cpuMs, allowedMs].map((ms) => (ms / 1_000).toFixed(1));
+  const jobs = calls.filter((call) => !('parameters' in call));
+  const orJob = jobs.length > 0 ? ', or send it as a job, which has more time' : '';
+  const message = `The image was not done in time, because other work had the processor: this work got ${used} s of it within ${had} s. Make the same call again later${orJob}.`;
+  return deadlineError(message, jobs, { retryAfterSeconds });
 }
 
 /** The error for a call that resembles one which has just exceeded its deadline. Its work is not begun. */
@@ -60,7 +77,7 @@ export function likelyTooLongError(
   alternatives: CallAlternatives,
 ): ApiError {
   const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet${suggestionText(alternatives)}.`;
-  return deadlineError(message, alternatives, times);
+  return deadlineError(message, alternatives.calls, times);
 }
 
 /** The end of a sentence that names what to try; empty if there is no alternative. */
@@ -70,10 +87,10 @@ function suggestionText({ words }: CallAlternatives): string {
 
 function deadlineError(
   message: string,
-  { calls }: CallAlternatives,
+  instead: readonly Alternative[],
   times: Pick<ApiErrorContext, 'retryAfterSeconds' | 'holdMs'>,
 ): ApiError {
-  const details = { reason: 'deadline_exceeded', ...(calls.length > 0 && { instead: calls }) };
+  const details = { reason: 'deadline_exceeded', ...(instead.length > 0 && { instead }) };
   return new ApiError('provider_unavailable', message, { details, ...times });
 }
 

@@ -9,8 +9,14 @@ import type {
 import type { Clock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import type { CallDeadline } from './deadline.ts';
-import { apiErrorOfFailure, isLateError, likelyTooLongError, tookTooLongError } from './failures.ts';
+import type { CallDeadline, WorkTime } from './deadline.ts';
+import {
+  apiErrorOfFailure,
+  isLateError,
+  likelyTooLongError,
+  starvedError,
+  tookTooLongError,
+} from './failures.ts';
 import {
   type BranchCall,
   type BranchResult,
@@ -20,7 +26,7 @@ import {
   type TransformResult,
 } from './image-call.ts';
 import { ChildProcesses, type TaskProcessOptions } from './pools/child-processes.ts';
-import { LATE_WORK_TTL_SECONDS, type LateWork } from './pools/late-work.ts';
+import { LATE_WORK_TTL_SECONDS, type LateWork, wasStarved } from './pools/late-work.ts';
 import { WorkerPool } from './pools/pool.ts';
 import type { AccountWorkerTime } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
@@ -122,14 +128,18 @@ export class Rasterizer {
         DRAWING_ALTERNATIVES,
       );
     const ending = new AbortController();
-    const end = () => ending.abort(tookTooLongError(LATE_WORK_TTL_SECONDS, DRAWING_ALTERNATIVES));
+    const lateError = (time: WorkTime) =>
+      wasStarved(time)
+        ? starvedError(this.#pool.admission.retryAfterSeconds(), time, DRAWING_ALTERNATIVES)
+        : tookTooLongError(LATE_WORK_TTL_SECONDS, DRAWING_ALTERNATIVES);
     let cancelEnd = () => {};
     // The limit on the time of a drawing does not include the wait for the process or its start, which only the
     // caller's deadline limits.
     const deadline = {
       signal: AbortSignal.any([caller.deadline.signal, ending.signal]),
       deadlineMs: () => clock.nowMs() + timeoutMs,
-      recordWorkerStart: () => {
+      recordWorkerStart: (workCpuMs: () => number | null) => {
+        const end = () => ending.abort(lateError({ cpuMs: workCpuMs() ?? timeoutMs, allowedMs: timeoutMs }));
         cancelEnd = clock.after(timeoutMs, end);
       },
       waitForSlot: <T>(slot: Promise<T>) => caller.deadline.waitForSlot(slot),

@@ -176,19 +176,26 @@ t.test('a process without work is ended after a while', async (t) => {
 
 const WAITED = /most of that time was the waiting for a worker.*same call again later/;
 const WORKED = /the work itself took that time/;
+const STARVED =
+  /other work had the processor: this work got 2\.0 s of it within 6\.0 s.*same call again later/;
 
-t.test('a late call is told whether it waited or worked: the start of a process is a wait', async (t) => {
-  for (const [startMs, says] of [
-    [6_000, WAITED],
-    [4_000, WORKED],
+t.test('a late call is told whether it waited, worked or had no CPU time; a start is a wait', async (t) => {
+  for (const [startMs, pace, says] of [
+    [6_000, 1, WAITED],
+    [4_000, 1, WORKED],
+    [4_000, 0.2, STARVED],
   ] as const) {
-    const { workers, clock } = openStandIns(t);
+    let cpuMs = 0;
+    const { workers, clock } = openStandIns(t, {}, { processCpuMs: () => cpuMs });
     const stuck = workers.transform(heavyCall(clock, 'spin'));
     await turn();
     clock.advance(startMs);
     while (stuck.waitedMs() < startMs) await turn();
+    cpuMs = pace * 10_000;
     clock.advance(10_000 - startMs);
-    await t.rejects(stuck.result, { details: { reason: 'deadline_exceeded' }, message: says });
+    const late = await stuck.result.catch((error) => error);
+    t.match(late, { details: { reason: 'deadline_exceeded' }, message: says });
+    t.equal(late.retryAfterSeconds === 60, says === WORKED, 'equal work is refused only if it was to blame');
     t.equal(stuck.waitedMs(), startMs);
     await stuck.ended;
   }

@@ -1,6 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { runRivals, type TakeTurn } from '../../../workers/image/search/rivals.ts';
+import { WorkClock } from '../../../workers/image/search/time.ts';
 
 /** A search that expects a size after trying a sample, and makes a file of another size in a given time. */
 interface Search {
@@ -27,7 +28,7 @@ async function runRace(searches: readonly Search[]) {
     ({ name, expects, makes, takesMs = 1_000, lateMs = 0 }: Search) =>
     async (takeTurn: TakeTurn): Promise<number> => {
       if (expects !== undefined) {
-        const turn = await takeTurn({ bytes: expects, trialMs: takesMs / 2 }).catch(() => null);
+        const turn = await takeTurn({ bytes: expects, trialCpuMs: takesMs / 2 }).catch(() => null);
         if (turn === null) return Number.POSITIVE_INFINITY;
         deadlines[name] = turn.deadlineMs;
         if (now + takesMs + lateMs > turn.deadlineMs) {
@@ -39,7 +40,8 @@ async function runRace(searches: readonly Search[]) {
       order.push(name);
       return makes;
     };
-  const options = { nowMs: () => now, deadlineMs: DEADLINE_MS, bytesOf: (bytes: number) => bytes };
+  const clock = new WorkClock({ nowMs: () => now, cpuMs: () => now });
+  const options = { clock, deadlineMs: DEADLINE_MS, bytesOf: (bytes: number) => bytes };
   const made = await runRivals(searches.map(search), options);
   return { made, order, deadlines };
 }

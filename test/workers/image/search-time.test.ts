@@ -9,34 +9,40 @@ import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search
 import { outdoneRefusal } from '../../../workers/image/search/rivals.ts';
 import { takeTrialSample } from '../../../workers/image/search/sample.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
-import { completesInTime, TrialTime } from '../../../workers/image/search/time.ts';
+import { completesInTime, TrialTime, WorkClock } from '../../../workers/image/search/time.ts';
 import { searchSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat, PassWarning } from '../../../workers/protocol.ts';
 
 const DEADLINE_MS = 10_000;
 
-/** A rehearsal whose trials take as long as the effort asks for, times how busy the host is. */
-async function rehearsed(slowness: number) {
+/** A clock on a host that gives this process the share `pace` of a core. */
+function clockAt(nowMs: () => number, pace = 1): WorkClock {
+  return new WorkClock({ nowMs, cpuMs: () => pace * nowMs() });
+}
+
+/** A rehearsal whose trials are as much work as the effort asks for, on a host that gives a share of a core. */
+async function rehearsed(slowness: number, pace = 1) {
   let now = 0;
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
   return searchSettingsOnSample({
     criteria: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
     efforts: effortsOf(undefined, { format: 'webp' }),
-    nowMs: () => now,
+    clock: clockAt(() => now, pace),
     deadlineMs: DEADLINE_MS,
     async attempt(index, effort) {
-      now += costMs(effort);
-      return { value: index + 2, reaches: index + 2 <= 40.2, bytes: index, wholeMs: 50 * costMs(effort) };
+      now += costMs(effort) / pace;
+      return { value: index + 2, reaches: index + 2 <= 40.2, bytes: index, wholeCpuMs: 50 * costMs(effort) };
     },
   });
 }
 
 t.test('the effort of a search is what a trial of it would take now', async (t) => {
   const idle = await rehearsed(1);
-  t.match(idle, { effort: undefined, trialMs: 500 });
-  t.match(await rehearsed(15), { effort: 3, trialMs: 3_000 });
-  t.match(await rehearsed(60), { effort: 0, trialMs: 3_000 });
-  t.match(await rehearsed(120), { effort: 0, trialMs: 6_000 }, 'there is time for one trial');
+  t.match(idle, { effort: undefined, trialCpuMs: 500 });
+  t.match(await rehearsed(15), { effort: 3, trialCpuMs: 3_000 });
+  t.match(await rehearsed(60), { effort: 0, trialCpuMs: 3_000 });
+  t.match(await rehearsed(120), { effort: 0, trialCpuMs: 6_000 }, 'there is time for one trial');
+  t.match(await rehearsed(1, 1 / 15), { effort: 3, trialCpuMs: 200 }, 'as much work, on a busy host');
   const { timeShare = 1 } = await rehearsed(400);
   t.ok(timeShare > 0 && timeShare < 0.2, `${timeShare} of what cannot end in time can`);
   t.equal(idle.expected(38), 40, 'what was found moves what is expected');
@@ -170,7 +176,7 @@ t.test(
   async (t) => {
     let now = 0;
     let isKept = false;
-    const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now }, 0, () => isKept);
+    const time = new TrialTime({ deadlineMs: DEADLINE_MS, clock: clockAt(() => now) }, 0, () => isKept);
     t.equal(time.hasTime(9), true, 'no time of a trial is known');
     now = 4_500;
     time.recordTrial(4_500);
@@ -200,11 +206,41 @@ t.test(
 
 t.test('a search that has reached its target leaves the rest of the time to others', async (t) => {
   let isKept = false;
-  const limits = { deadlineMs: DEADLINE_MS, improvesUntilMs: 3_000, nowMs: () => 1_000 };
+  const limits = { deadlineMs: DEADLINE_MS, improvesUntilMs: 3_000, clock: clockAt(() => 1_000) };
   const time = new TrialTime(limits, 2_500, () => isKept);
   t.equal(time.hasTime(3), true, 'nothing is kept: they may end at 8.5 s');
   isKept = true;
   t.equal(time.hasTime(1), false, 'the next would end at 3.5 s');
+});
+
+t.test('the time of a trial follows from its CPU time and the pace of the whole search', async (t) => {
+  let now = 0;
+  const time = new TrialTime({ deadlineMs: DEADLINE_MS, clock: clockAt(() => now, 1 / 4) }, 0, () => false);
+  now = 4_000;
+  time.recordTrial(1_300);
+  t.equal(time.hasTime(1), true, 'it takes 5.2 s');
+  t.equal(time.hasTime(2), false);
+});
+
+t.test('a trial that takes too long is left behind, and the file that is ready is answered', async (t) => {
+  let hasLeft = 0;
+  const search = searchOf(6_000, () => 1, 'png');
+  let trials = 0;
+  const found = await searchTarget({
+    ...search,
+    deadlineMs: 2_010,
+    leaveTrial: () => {
+      hasLeft += 1;
+    },
+    prepare(pixels, timeoutMs) {
+      trials += 1;
+      const never = new Promise<never>(() => undefined);
+      return trials === 1 ? search.prepare(pixels, timeoutMs) : never;
+    },
+  });
+  t.ok(found.written.info.size <= 6_000);
+  t.match(found, { warnings: [{ code: 'search_cut_short' }], achieved: { trials: 1 } });
+  t.equal(hasLeft, 1);
 });
 
 t.test('the only trial that there is time for keeps a distance from the target', async (t) => {
@@ -243,7 +279,7 @@ function searchOf(
     motion: {},
     original: undefined,
     deadlineMs: DEADLINE_MS,
-    nowMs: () => now,
+    clock: clockAt(() => now),
     async prepare(_pixels, timeoutMs) {
       trials += 1;
       const tookMs = trialMs(trials);
@@ -385,7 +421,7 @@ t.test('the share of frames that fit is estimated from what there was time to me
       now += trialMs;
       return fileOf(sample);
     };
-    const search = { ...searchOf(0, () => 1), pixels, encode, nowMs: () => now, prepareSample };
+    const search = { ...searchOf(0, () => 1), pixels, encode, clock: clockAt(() => now), prepareSample };
     return fittingShareOfFrames(search, [{ quality: 80 }], few.byteLength, true);
   };
   const measured = await shareWith(1);

@@ -86,10 +86,10 @@ const EXPECTATION_MARGIN = 0.1;
  */
 const HOPELESS_MARGIN = 0.3;
 
-/** While another search has a file, a trial begins only if there is time for this many trials of equal length. */
+/** While another search has a file, a trial is begun only if there is time for this many like it. */
 const MIN_FITTING_TRIALS_WITH_RIVAL = 2;
-/** The expected milliseconds of the first trial of a picture without a sample, while another search has a file. */
-const ASSUMED_TRIAL_MS = 1_250;
+/** The expected CPU milliseconds of such a search's first trial if the picture is tried without a sample. */
+const ASSUMED_TRIAL_CPU_MS = 1_250;
 
 /** The settings to try on the whole picture, and the estimates for them from a sample. */
 interface SearchPlan<J extends EncodingTrial> {
@@ -221,17 +221,17 @@ async function tryWholePicture<J extends EncodingTrial>({
   estimates,
 }: SearchPlan<J>): Promise<SearchAttempts<J>> {
   const { criteria, judge } = goal;
-  const { nowMs, takeTurn } = search;
+  const { clock, takeTurn } = search;
   const limits = { bytesToBeat: Number.POSITIVE_INFINITY, ...search };
   const effort = estimates?.effort ?? efforts[0];
   const atEffort = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
-  let judgingMs = estimates?.judgingMs ?? 0;
+  let judgingCpuMs = estimates?.judgingCpuMs ?? 0;
   const hasRival = () => limits.bytesToBeat < Number.POSITIVE_INFINITY;
-  const firstMs = estimates?.trialMs ?? (hasRival() ? ASSUMED_TRIAL_MS : 0);
-  const time = new TrialTime(limits, firstMs, () => best !== undefined);
+  const firstCpuMs = estimates?.trialCpuMs ?? (hasRival() ? ASSUMED_TRIAL_CPU_MS : 0);
+  const time = new TrialTime(limits, firstCpuMs, () => best !== undefined);
   const isSettled = await completesInTime(() =>
     searchSetting({
       ...criteria,
@@ -240,21 +240,26 @@ async function tryWholePicture<J extends EncodingTrial>({
       ...(estimates && { expected: estimates.expected, margin: EXPECTATION_MARGIN }),
       hasTime: time.hasTime,
       async attempt(index) {
-        // An encoder cannot be interrupted. A late trial would delay the file of the other search beyond the deadline.
+        // In a thread, an encoder cannot be interrupted. A late trial would delay the file of the other search beyond
+        // the deadline.
         if (hasRival() && !time.hasTime(MIN_FITTING_TRIALS_WITH_RIVAL)) throw new DeadlineError();
         const setting = settings[index] as EncoderSetting;
-        const startedMs = nowMs();
-        const file = await encodeWhole(atEffort, setting, time.timeoutMs(judgingMs));
+        const beganCpuMs = clock.cpuMs();
+        const file = await encodeWhole(atEffort, setting, time.timeoutMs(judgingCpuMs));
         trials += 1;
-        const writtenMs = nowMs();
+        const writtenCpuMs = clock.cpuMs();
         const judged = { written: file, setting, effort, ...(await judge(file)) };
-        judgingMs = nowMs() - writtenMs;
-        const trialMs = nowMs() - startedMs;
-        time.recordTrial(trialMs);
+        const judgedCpuMs = clock.cpuMs();
+        const trialCpuMs = judgedCpuMs - beganCpuMs;
+        judgingCpuMs = judgedCpuMs - writtenCpuMs;
+        time.recordTrial(trialCpuMs);
         if (takeTurn !== undefined && estimates === undefined && trials === 1)
           Object.assign(
             limits,
-            await takeTurn({ bytes: expectedBytes({ settings, ...ladder }, goal, index, judged), trialMs }),
+            await takeTurn({
+              bytes: expectedBytes({ settings, ...ladder }, goal, index, judged),
+              trialCpuMs,
+            }),
           );
         if (judged.reaches) best = judged;
         else if (file.info.size >= limits.bytesToBeat) throw outdoneRefusal();
@@ -287,8 +292,8 @@ function expectedBytes(
   return written.info.size * Math.exp(typicalLogBytes(nearest) - typicalLogBytes(index));
 }
 
-/** The estimates from a sample, and how much of the time of a trial judging its file is expected to take. */
-type SampleRehearsal = SampleEstimates & { judgingMs: number };
+/** The estimates from a sample, and how much of the CPU time of a trial judging its file is expected to take. */
+type SampleRehearsal = SampleEstimates & { judgingCpuMs: number };
 
 /** Searches for the setting on a sample. The result is undefined for a picture that is tried without a sample. */
 async function rehearseOnSample({
@@ -298,15 +303,15 @@ async function rehearseOnSample({
   efforts,
   largest,
 }: SearchPlan<EncodingTrial>): Promise<SampleRehearsal | undefined> {
-  const { pixels, encode, deadlineMs, nowMs } = search;
+  const { pixels, encode, deadlineMs, clock } = search;
   const sample = takeTrialSample(pixels, quantity);
   if (sample === undefined || encode.lossless) return undefined;
   const usual = searchEffortOptions(encode, pixels);
-  let judgingMs = 0;
+  let judgingCpuMs = 0;
   const ofSample = await searchSettingsOnSample({
     criteria: { ...criteria, ...ladder, count: settings.length },
     efforts,
-    nowMs,
+    clock,
     deadlineMs,
     async attempt(index, effort) {
       const atEffort = { ...search, encode: { ...encode, ...(effort === undefined ? usual : { effort }) } };
@@ -314,11 +319,11 @@ async function rehearseOnSample({
       const encodedSample =
         (isLargest ? largest : undefined) ??
         (await encodeSample(atEffort, sample, settings[index] as EncoderSetting));
-      const writtenMs = nowMs();
+      const writtenCpuMs = clock.cpuMs();
       const judged = await judge(encodedSample.file, { pixels: sample.pixels, bytes: encodedSample.bytes });
-      judgingMs = sample.timeRatio * (nowMs() - writtenMs);
-      return { ...judged, bytes: encodedSample.bytes, wholeMs: encodedSample.ms };
+      judgingCpuMs = sample.timeRatio * (clock.cpuMs() - writtenCpuMs);
+      return { ...judged, bytes: encodedSample.bytes, wholeCpuMs: encodedSample.cpuMs };
     },
   });
-  return { ...ofSample, trialMs: ofSample.trialMs + judgingMs, judgingMs };
+  return { ...ofSample, trialCpuMs: ofSample.trialCpuMs + judgingCpuMs, judgingCpuMs };
 }

@@ -4,10 +4,11 @@ import { encodeOutput } from '../../transport/output.ts';
 import { defaultSearchEffort } from '../encode/effort.ts';
 import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
 import { type Pixels, roundChannels } from '../pixels/pixels.ts';
+import { DeadlineError } from '../refusal.ts';
 import type { RivalTurn, TakeTurn } from './rivals.ts';
 import type { TrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting } from './settings.ts';
-import type { SearchTime } from './time.ts';
+import { resultWithin, type SearchTime } from './time.ts';
 
 /** An encoded file. Its height is the sum of the heights of all frames. */
 export interface WrittenFile {
@@ -31,13 +32,17 @@ export interface SearchedPicture extends SearchTime, Partial<Pick<RivalTurn, 'by
   prepareSample(sample: Pixels): Sharp;
   /** Adds the metadata that the encoder cannot write to a file. */
   finish(written: WrittenFile): Promise<WrittenFile>;
+  /** Called when a trial takes too long, and is left behind. Absent if the process cannot be killed after its answer. */
+  leaveTrial?: (() => void) | undefined;
   /** Waits, after the trials on a sample, until it is known whether the whole picture is worth trying. */
   takeTurn?: TakeTurn | undefined;
 }
 
 /**
- * Encodes the whole picture with a setting.
+ * Encodes the whole picture with a setting. Most encoders cannot be interrupted, so a trial that takes too long is left
+ * behind if the process can be killed. A file that the search already has is then still in time.
  * @param timeoutMs the time after which the encoding fails.
+ * @throws DeadlineError if the trial was left behind.
  */
 export async function encodeWhole(
   search: SearchedPicture,
@@ -45,7 +50,15 @@ export async function encodeWhole(
   timeoutMs: number,
 ): Promise<WrittenFile> {
   const pixels = withFewerLevels(search.pixels, setting);
-  return search.finish(await encodeTrial(search, await search.prepare(pixels, timeoutMs), setting));
+  const encoding = search
+    .prepare(pixels, timeoutMs)
+    .then((pipeline) => encodeTrial(search, pipeline, setting))
+    .then(search.finish);
+  if (search.leaveTrial === undefined) return encoding;
+  const file = await resultWithin(timeoutMs, encoding);
+  if (file !== null) return file;
+  search.leaveTrial();
+  throw new DeadlineError();
 }
 
 /**
@@ -54,20 +67,20 @@ export async function encodeWhole(
  */
 const MIN_PAIR_TIME_SHARE = 1 / 8;
 
-/** The file of a sample, and the estimated bytes and milliseconds of the file of the whole picture. */
+/** The file of a sample, and the estimated bytes and CPU milliseconds of the file of the whole picture. */
 export interface EncodedSample {
   file: WrittenFile;
   bytes: number;
-  ms: number;
+  cpuMs: number;
 }
 
-/** Encodes a sample, and estimates the size and the time of the file of the whole picture. */
+/** Encodes a sample, and estimates the size and the CPU time of the file of the whole picture. */
 export async function encodeSample(
   search: SearchedPicture,
   { pixels, pairFirstFrames, bytesRatio, timeRatio }: TrialSample,
   setting: EncoderSetting,
 ): Promise<EncodedSample> {
-  const { encode, nowMs, prepareSample, pixels: whole } = search;
+  const { encode, clock, prepareSample, pixels: whole } = search;
   const options = { ...encode, ...searchEffortOptions(encode, whole) };
   const write = (part: Pixels) =>
     encodeTrial(
@@ -75,19 +88,19 @@ export async function encodeSample(
       prepareSample(withFewerLevels(part, setting)),
       setting,
     );
-  const startedMs = nowMs();
+  const beganCpuMs = clock.cpuMs();
   const file = await write(pixels);
-  const tookMs = nowMs() - startedMs;
+  const tookCpuMs = clock.cpuMs() - beganCpuMs;
   if (pairFirstFrames === undefined)
-    return { file, bytes: bytesRatio * file.info.size, ms: timeRatio * tookMs };
+    return { file, bytes: bytesRatio * file.info.size, cpuMs: timeRatio * tookCpuMs };
   const firstFramesFile = await write(pairFirstFrames);
-  const firstFramesMs = nowMs() - startedMs - tookMs;
+  const firstFramesCpuMs = clock.cpuMs() - beganCpuMs - tookCpuMs;
   const changeBytes = Math.max(0, file.info.size - firstFramesFile.info.size);
-  const changeMs = Math.max(MIN_PAIR_TIME_SHARE * tookMs, tookMs - firstFramesMs);
+  const changeCpuMs = Math.max(MIN_PAIR_TIME_SHARE * tookCpuMs, tookCpuMs - firstFramesCpuMs);
   return {
     file,
     bytes: firstFramesFile.info.size / pairFirstFrames.frames + bytesRatio * changeBytes,
-    ms: firstFramesMs / pairFirstFrames.frames + timeRatio * changeMs,
+    cpuMs: firstFramesCpuMs / pairFirstFrames.frames + timeRatio * changeCpuMs,
   };
 }
 

@@ -37,7 +37,7 @@ export async function fittingShareOfFrames(
   limitBytes: number,
   areTooMany: boolean,
 ): Promise<number | undefined> {
-  const { pixels, encode, nowMs, deadlineMs } = search;
+  const { pixels, encode, clock, deadlineMs } = search;
   const { frames } = pixels;
   const distances = FRAME_DISTANCES.filter(
     (distance) => 2 * distance <= frames && !(areTooMany && distance === 1),
@@ -71,11 +71,12 @@ export async function fittingShareOfFrames(
     return smallest;
   };
   let [low, high] = [0, distances.length];
-  let lastMs = 0;
+  let lastCpuMs = 0;
+  const endMs = deadlineMs - REACHED_TARGET_RESERVE_MS;
   let estimate: number | undefined;
   await completesInTime(async () => {
-    while (low < high && nowMs() + 2 * lastMs < deadlineMs - REACHED_TARGET_RESERVE_MS) {
-      const startedMs = nowMs();
+    while (low < high && clock.nowMs() + clock.expectedMs(2 * lastCpuMs) < endMs) {
+      const beganCpuMs = clock.cpuMs();
       const middle = (low + high) >> 1;
       const distance = distances[middle] as number;
       const sizeShare = await sizeShareAt(distance);
@@ -84,7 +85,7 @@ export async function fittingShareOfFrames(
         low = middle + 1;
         estimate = 1 / (distance * sizeShare);
       }
-      lastMs = nowMs() - startedMs;
+      lastCpuMs = clock.cpuMs() - beganCpuMs;
     }
     return true;
   });

@@ -1,5 +1,5 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS } from './time.ts';
+import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
 import { type EncodingTrial, type SettingSearch, searchSetting, type TriedSetting } from './trials.ts';
 
 const MAX_SAMPLE_TRIALS = 4;
@@ -37,8 +37,8 @@ export interface SampleEstimates {
   expected(index: number): number;
   /** The effort whose trials fit into the time left; undefined for the default effort. */
   effort: number | undefined;
-  /** The expected milliseconds of a trial of the whole picture. */
-  trialMs: number;
+  /** The expected CPU milliseconds of a trial of the whole picture. */
+  trialCpuMs: number;
   /**
    * The expected size of the smallest file that reaches the target. If no trial reached it, the expected size of the
    * largest file.
@@ -52,48 +52,47 @@ export interface SampleEstimates {
 export interface SampleTrial extends EncodingTrial {
   /** The bytes that the file of the whole picture is expected to have. */
   bytes: number;
-  /** The milliseconds that the whole picture is now expected to take. */
-  wholeMs: number;
+  /** The CPU milliseconds that the whole picture is expected to take. */
+  wholeCpuMs: number;
 }
 
-interface RehearsalInput {
+interface RehearsalInput extends Pick<SearchTime, 'clock' | 'deadlineMs'> {
   criteria: Pick<SettingSearch, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'firstMayFail'>;
   /** The efforts of the search from the highest one downwards: see `effortsOf`. */
   efforts: readonly (number | undefined)[];
-  nowMs(): number;
-  deadlineMs: number;
   /** Tries a setting on the sample. */
   attempt(index: number, effort: number | undefined): Promise<SampleTrial>;
 }
 
 /**
- * Searches for the setting on a sample. The time of each trial predicts how long the whole picture would take now,
- * because the same work takes many times as long on a busy host. If the default effort would not finish in time, a
- * lower one is chosen. If even the lowest effort is too slow, the search on the sample ends early.
+ * Searches for the setting on a sample. The CPU time of each trial, and the present pace, predict how long the whole
+ * picture would take. If the default effort would not finish in time, a lower one is chosen. If even the lowest effort
+ * is too slow, the search on the sample ends early.
  */
 export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
-  const { criteria, efforts, nowMs, deadlineMs, attempt } = rehearsal;
+  const { criteria, efforts, clock, deadlineMs, attempt } = rehearsal;
   const trialsToFit = Math.min(MIN_WHOLE_TRIALS, criteria.count);
-  const leftMs = (keptMs = REACHED_TARGET_RESERVE_MS) => deadlineMs - keptMs - nowMs();
+  const leftMs = (keptMs = REACHED_TARGET_RESERVE_MS) => deadlineMs - keptMs - clock.nowMs();
+  const wholeMs = () => clock.expectedMs(wholeCpuMs);
   let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
-  let wholeMs = 0;
+  let wholeCpuMs = 0;
   let tried: SampleTrial[] = [];
   await searchSetting({
     ...criteria,
     hasTime(more) {
       if (level === efforts.length - 1 && timeShare() !== undefined) return false;
-      const isRushed = MIN_WHOLE_TRIALS * wholeMs > leftMs();
+      const isRushed = MIN_WHOLE_TRIALS * wholeMs() > leftMs();
       return trials + more <= (isRushed ? MAX_RUSHED_SAMPLE_TRIALS : MAX_SAMPLE_TRIALS);
     },
     async attempt(index) {
       for (;;) {
         const trial = await attempt(index, efforts[level]);
-        wholeMs = trial.wholeMs;
+        wholeCpuMs = trial.wholeCpuMs;
         trials += 1;
         const isLowest = level === efforts.length - 1;
-        if (trialsToFit * wholeMs <= leftMs() || isLowest) {
+        if (trialsToFit * wholeMs() <= leftMs() || isLowest) {
           found.push({ index, value: trial.value });
           tried.push(trial);
           return trial;
@@ -107,16 +106,17 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   });
   const share = timeShare();
   return {
-    ...{ expected: expectationOf(found, criteria.expected), effort: efforts[level], trialMs: wholeMs },
+    ...{ expected: expectationOf(found, criteria.expected), effort: efforts[level], trialCpuMs: wholeCpuMs },
     bytes: expectedTargetBytes(tried),
     ...(share !== undefined && { timeShare: share }),
   };
 
   function timeShare(): number | undefined {
     const answerMs = Math.max(0, leftMs(RESPONSE_RESERVE_MS));
-    return wholeMs <= MAX_TRIAL_TIME_RATIO * answerMs
+    const neededMs = wholeMs();
+    return neededMs <= MAX_TRIAL_TIME_RATIO * answerMs
       ? undefined
-      : (SAFE_TRIAL_TIME_RATIO * answerMs) / wholeMs;
+      : (SAFE_TRIAL_TIME_RATIO * answerMs) / neededMs;
   }
 }
 

@@ -3,7 +3,7 @@ import type { SampleEstimates } from './rehearsal.ts';
 import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS, type SearchTime } from './time.ts';
 
 /** What a search learns from its trials on a sample, or from its first trial of a picture without a sample. */
-type RivalEstimate = Pick<SampleEstimates, 'bytes' | 'trialMs'>;
+type RivalEstimate = Pick<SampleEstimates, 'bytes' | 'trialCpuMs'>;
 
 /** The limits with which a search continues after its trials on a sample. */
 export interface RivalTurn extends Pick<SearchTime, 'deadlineMs' | 'improvesUntilMs'> {
@@ -45,7 +45,7 @@ interface WaitingSearch<T> extends RivalEstimate {
  */
 export async function runRivals<T>(
   starts: readonly ((takeTurn: TakeTurn) => Promise<T>)[],
-  { nowMs, deadlineMs, bytesOf }: Pick<SearchTime, 'nowMs' | 'deadlineMs'> & { bytesOf(result: T): number },
+  { clock, deadlineMs, bytesOf }: Pick<SearchTime, 'clock' | 'deadlineMs'> & { bytesOf(result: T): number },
 ): Promise<T[]> {
   const results: Promise<T>[] = [];
   let waiting: WaitingSearch<T>[] = [];
@@ -63,17 +63,19 @@ export async function runRivals<T>(
     const first = await Promise.race([sampled.promise, result.then((ended) => ({ ended }))]);
     if ('ended' in first) smallestBytes = Math.min(smallestBytes, bytesOf(first.ended));
     else waiting.push({ ...first, result });
-    if ('trialMs' in first && MAX_HURRIED_TRIALS * first.trialMs > leftMs()) await finishWaiting();
+    if ('trialCpuMs' in first && clock.expectedMs(MAX_HURRIED_TRIALS * first.trialCpuMs) > leftMs())
+      await finishWaiting();
   }
   await finishWaiting();
   return Promise.all(results);
 
   async function finishWaiting(): Promise<void> {
     // Until a search has a file, the time of the quickest one is kept for it.
-    const keptMs = MIN_TRIALS_PER_SEARCH * Math.min(...waiting.map(({ trialMs }) => trialMs));
+    const neededMs = ({ trialCpuMs }: RivalEstimate) =>
+      clock.expectedMs(MIN_TRIALS_PER_SEARCH * trialCpuMs);
+    const keptMs = Math.min(...waiting.map(neededMs));
     const fittingMs = leftMs() - keptMs;
-    const rankOf = ({ trialMs }: RivalEstimate) =>
-      MIN_TRIALS_PER_SEARCH * trialMs <= fittingMs ? 0 : trialMs;
+    const rankOf = (search: RivalEstimate) => (neededMs(search) <= fittingMs ? 0 : search.trialCpuMs);
     const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
     for (const search of order) {
       if (search.bytes > MAX_RIVAL_SIZE_RATIO * largestErrorRatio * smallestBytes)
@@ -88,7 +90,7 @@ export async function runRivals<T>(
   }
 
   function leftMs(): number {
-    return deadlineMs - REACHED_TARGET_RESERVE_MS - nowMs();
+    return deadlineMs - REACHED_TARGET_RESERVE_MS - clock.nowMs();
   }
 
   /**

@@ -60,7 +60,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     task: Task,
     signal: AbortSignal,
     bytes: number,
-    onBegun: () => void,
+    onBegun: (taskCpuMs: () => number | null) => void,
   ): Promise<FinishedTask<Result>> {
     const { clock, isStillWorking } = this.#options;
     const process = this.#takeOrStartProcess();
@@ -68,7 +68,9 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
-      const { result, sizeBytes, cpuMs } = await process.perform<Task, Result>(task, onBegun);
+      const { result, sizeBytes, cpuMs } = await process.perform<Task, Result>(task, () =>
+        onBegun(process.taskCpuMs),
+      );
       const isLarge = bytes > MAX_REUSE_TASK_BYTES || sizeBytes > MAX_REUSE_RESULT_BYTES;
       if (isLarge || signal.aborted || isStillWorking?.(result)) await process.kill();
       else this.#keepForReuse(process);
@@ -202,7 +204,7 @@ class TaskProcess {
   readonly gone: Promise<void>;
   /** CPU milliseconds of the process at the start of its task; null before the first task. */
   #startCpuMs: number | null = null;
-  #taskCpuMs: number | null = null;
+  #killedTaskCpuMs: number | null = null;
 
   constructor(options: TaskProcessOptions) {
     this.#processCpuMs = options.processCpuMs ?? readProcessCpuMs;
@@ -213,7 +215,7 @@ class TaskProcess {
     // A write to a dead process fails here. The death itself is reported by its exit.
     this.#pipe.on('error', () => {});
     this.gone = waitForEnd(this.#child).then((ending) =>
-      this.#died.abort(new ProcessDeathError(ending, this.#taskCpuMs)),
+      this.#died.abort(new ProcessDeathError(ending, this.#killedTaskCpuMs)),
     );
   }
 
@@ -252,11 +254,16 @@ class TaskProcess {
 
   /** Kills the process, and resolves when it has ended. */
   async kill(): Promise<void> {
-    const nowMs = this.#readCpuMs();
-    if (this.#startCpuMs !== null && nowMs !== null) this.#taskCpuMs = nowMs - this.#startCpuMs;
+    this.#killedTaskCpuMs = this.taskCpuMs();
     this.#child.kill('SIGKILL');
     await this.gone;
   }
+
+  /** The CPU milliseconds of the latest task so far; null if they are unknown. */
+  readonly taskCpuMs = (): number | null => {
+    const nowMs = this.#readCpuMs();
+    return this.#startCpuMs === null || nowMs === null ? null : nowMs - this.#startCpuMs;
+  };
 
   #readCpuMs(): number | null {
     return this.#child.pid === undefined ? null : this.#processCpuMs(this.#child.pid);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { WorkTime } from '../deadline.ts';
 import { SpacedCallTimes } from '../spaced-times.ts';
 
 /** The time for which late work is not started again. */
@@ -24,6 +25,11 @@ const MIN_REFUSAL_INTERVAL_MS = 1_000;
 const MAX_REFUSAL_DELAY_MS = 5_000;
 /** The channel that announces late work, as JSON. */
 const LATE_WORK_CHANNEL = 'images/late';
+
+/** Whether work used so little CPU time that other work must have delayed it. */
+export function wasStarved({ cpuMs, allowedMs }: WorkTime): boolean {
+  return cpuMs < MIN_CPU_SHARE * allowedMs;
+}
 
 type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
 
@@ -70,10 +76,9 @@ export class LateWork {
    * Records work that has exceeded its deadline, unless other programs took the CPU.
    * @param name a text that is the same for work of the same kind.
    * @param size of the work, in any unit that is used for this name.
-   * @param time the CPU time that the work used, and the time that it had, in milliseconds.
    */
-  record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
-    if (time.cpuMs < MIN_CPU_SHARE * time.allowedMs) return;
+  record(accountId: string, name: string, size: number, time: WorkTime): void {
+    if (wasStarved(time)) return;
     const notice: LateWorkNotice = { key: lateWorkKeyOf(accountId, name), size };
     this.#rememberLateWork(notice);
     this.#coordination?.publish(LATE_WORK_CHANNEL, JSON.stringify(notice)).catch(() => undefined);

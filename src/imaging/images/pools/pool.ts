@@ -40,9 +40,15 @@ export interface PoolWorkers<Task, Result> {
    * Runs a task. Resolves when the work has really ended. The task's input is transferred.
    * @param signal ends the work, if the worker can be stopped.
    * @param bytes estimated memory of the work.
-   * @param onBegun called when the task begins, by workers that may have to be started first.
+   * @param onBegun called when the task begins, which may be after the start of its worker. It gets a function that
+   * returns the CPU milliseconds that the task has used so far, or null if they are unknown.
    */
-  run(task: Task, signal: AbortSignal, bytes: number, onBegun: () => void): Promise<FinishedTask<Result>>;
+  run(
+    task: Task,
+    signal: AbortSignal,
+    bytes: number,
+    onBegun: (taskCpuMs: () => number | null) => void,
+  ): Promise<FinishedTask<Result>>;
   /** Changes the number of tasks that run at once. No task fails because of it. */
   resize(count: number): void;
   close(): Promise<void>;
@@ -109,7 +115,9 @@ export class WorkerPool<Task, Result extends WorkerReply> {
     try {
       const task = await makeTask(deadline.deadlineMs());
       deadline.signal.throwIfAborted();
-      return await this.#workers.run(task, deadline.signal, bytes, () => deadline.recordWorkerStart());
+      return await this.#workers.run(task, deadline.signal, bytes, (taskCpuMs) =>
+        deadline.recordWorkerStart(taskCpuMs),
+      );
     } catch (error) {
       return { busyMs: null, error };
     }

@@ -14,12 +14,13 @@ import {
   likelyTooLongError,
   longWorkFullError,
   poolFullError,
+  starvedError,
   tookTooLongError,
 } from '../failures.ts';
 import type { ImageHeader } from '../header/facts.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses, type TaskProcessOptions } from './child-processes.ts';
-import { LATE_WORK_TTL_SECONDS, type LateWork } from './late-work.ts';
+import { LATE_WORK_TTL_SECONDS, type LateWork, wasStarved } from './late-work.ts';
 import { type PoolCall, type StartedWork, WorkerPool, type WorkOutcome } from './pool.ts';
 import { ImageThreads } from './threads.ts';
 import { type AccountWorkerTime, EstimateCorrection } from './work-history.ts';
@@ -173,8 +174,10 @@ export class ImagePools {
     const calledMs = clock.nowMs();
     const sized = { ...call, bytes: estimatedMemoryBytes(header, passes, layers) };
     const run = await this.#startIn(choice.name, sized, makeTask);
-    deadline.startWork((alternatives = call.alternatives()) =>
-      tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives),
+    deadline.startWork((time, alternatives = call.alternatives()) =>
+      wasStarved(time)
+        ? starvedError(this.#pools[choice.name].admission.retryAfterSeconds(), time, alternatives)
+        : tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : calledMs);

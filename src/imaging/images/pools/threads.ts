@@ -49,19 +49,27 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
     shareOncePerProcess('closeOtherLoaders');
   }
 
-  async run(task: ImageTask): Promise<FinishedTask<ImageTaskResult>> {
+  async run(
+    task: ImageTask,
+    _signal: AbortSignal,
+    _bytes: number,
+    onBegun: (taskCpuMs: () => number) => void,
+  ): Promise<FinishedTask<ImageTaskResult>> {
     const { clock, onLost } = this.#options;
     const begunMs = clock.elapsedMs();
-    const cpuMs = this.#cpuMeter.startMeasuring();
-    // The measured time also contains that of other threads, such as the garbage collector's. It is therefore limited
-    // to what the threads of this task can have used.
-    const busyMs = () => Math.min(cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
+    const measured = this.#cpuMeter.startMeasuring();
+    // The measured time also contains other threads of the process, such as the garbage collector's. It is therefore
+    // limited to what the threads of this task can have used.
+    const busyMs = () => Math.min(measured.cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
+    onBegun(busyMs);
     try {
       const result = await this.#performTask(task);
       return { busyMs: busyMs(), result };
     } catch (error) {
       onLost(error as Error);
       return { busyMs: busyMs(), error: workerUnreachableError(error) };
+    } finally {
+      measured.end();
     }
   }
 
@@ -153,15 +161,20 @@ export class PassCpuMeter {
     this.#workersMs = workersMs;
   }
 
-  /** Starts to measure a pass. The returned function ends the measurement and returns the CPU milliseconds. */
-  startMeasuring(): () => number {
+  /** Starts to measure a pass. `cpuMs` returns its CPU milliseconds so far, and `end` ends the measurement. */
+  startMeasuring(): { cpuMs: () => number; end: () => void } {
     this.#distributeCpuTime();
     this.#runningTasks += 1;
     const begunMs = this.#perPassMs;
-    return () => {
-      this.#distributeCpuTime();
-      this.#runningTasks -= 1;
-      return this.#perPassMs - begunMs;
+    return {
+      cpuMs: () => {
+        this.#distributeCpuTime();
+        return this.#perPassMs - begunMs;
+      },
+      end: () => {
+        this.#distributeCpuTime();
+        this.#runningTasks -= 1;
+      },
     };
   }
 
