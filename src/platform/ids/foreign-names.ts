@@ -210,7 +210,7 @@ export const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
     'replacements',
     'context',
   ],
-  attention: ['face', 'faces', 'smart', 'sm', 'auto'],
+  attention: ['smart', 'sm', 'auto'],
   grayscale: ['grey', 'greyscale'],
   resize: ['scale'],
   compress: ['optimize'],

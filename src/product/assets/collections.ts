@@ -1,8 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { streamList } from '../../platform/http/long-answers.ts';
 import { randomText } from '../../platform/ids/ids.ts';
+import { likelyNames } from '../../platform/ids/nearest.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,
@@ -59,6 +61,20 @@ export class AssetCollections {
       if (last === undefined || rows.length < ROWS_PER_READ) return;
       after = last.name;
     }
+  }
+
+  /** Warnings about a name by which assets are listed: there may be no such collection, but one with a similar name. */
+  async warningsAbout(accountId: string, name: string): Promise<CallWarning[]> {
+    if ((await this.#collections.findOne({ accountId, name })) !== null) return [];
+    const rows = await this.#collections.find({ accountId }, { sort: sortBy('name'), limit: ROWS_PER_READ });
+    const [meant] = likelyNames(
+      name,
+      rows.map((row) => row.name),
+    );
+    return [
+      { code: 'unknown_collection', name },
+      ...(meant === undefined ? [] : [{ code: 'did_you_mean' as const, name: 'collection', value: meant }]),
+    ];
   }
 
   /**

@@ -86,7 +86,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
     async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, uploads, incoming, links });
       await app.register(ticketRoutes, { gate, uploads, links });
-      await app.register(assetRoutes, { gate, store, removal, links, now });
+      await app.register(assetRoutes, { gate, store, collections, removal, links, now });
       await app.register(contentRoutes, { gate, store, objects, links, previews, now });
       await app.register(collectionRoutes, { gate, collections });
     },

@@ -7,6 +7,7 @@ import type { OnLongRead } from '../../platform/http/lists.ts';
 import { createRowWriter, sendLongAnswer } from '../../platform/http/long-answers.ts';
 import { type CallGate, LONG_READS_TEXT } from '../accounts/gate/gate.ts';
 import { assetDataOf } from './asset.ts';
+import type { AssetCollections } from './collections.ts';
 import type { AccountLinks } from './content/links.ts';
 import { findAsset, findAssetWithContent } from './content/reader.ts';
 import { assetNotFoundError } from './errors.ts';
@@ -21,6 +22,7 @@ const writeAsset = createRowWriter(ListedAsset);
 interface AssetRoutesOptions {
   gate: CallGate;
   store: AssetsStore;
+  collections: AssetCollections;
   removal: AssetRemoval;
   links: AccountLinks;
   now: () => Date;
@@ -28,7 +30,7 @@ interface AssetRoutesOptions {
 
 /** The routes of stored assets: reading, listing, linking and deleting. Uploads are in uploads/routes.ts. */
 export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
-  const { gate, store, removal, links, now } = options;
+  const { gate, store, collections, removal, links, now } = options;
 
   app.get<{ Querystring: AssetListQuery }>(
     '/assets',
@@ -45,6 +47,8 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { accountId } = gate.requireCaller(request);
       const { query } = request;
       const takeSlot = () => gate.takeSlot(request, reply, 'longReads', accountId);
+      if (query.collection !== undefined)
+        addWarnings(reply, await collections.warningsAbout(accountId, query.collection));
       if (query.similarTo !== undefined) {
         const { rows, meta } = await listSimilarAssets(store, accountId, query.similarTo, query, takeSlot);
         const data = rows.values().map((row) => writeAsset({ ...assetDataOf(row), distance: row.distance }));

@@ -64,7 +64,11 @@ export function requireTransformOp(
     ...suggestOtherCall(op, parametersOf(op), inputs),
   };
   const corrections = path === 'op' ? endpointCorrections(op) : [];
-  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, details, corrections);
+  const upload =
+    details.missing === undefined
+      ? ''
+      : ' Upload the image first: POST /api/v1/assets/upload answers its id, which goes into assetIds.';
+  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.${upload}`, details, corrections);
 }
 
 /**
@@ -77,16 +81,20 @@ function endpointCorrections(op: Op): CallCorrection[] {
   return [...requestLineCorrections({ path: `/api/v1${endpoint}` }), { param: 'op', remove: true }];
 }
 
-/** Suggests how else to run an op that this endpoint does not run: by another endpoint, or by a job. */
+/**
+ * Suggests how else to run an op that this endpoint does not run: by another endpoint, or by a job. The job lacks its
+ * assets if the image is none yet.
+ */
 function suggestOtherCall(
   op: Op,
   parameters: GivenParameters,
   inputs: JobInputs,
-): { suggest: string[] } | { instead: object[] } {
+): { suggest?: string[]; instead?: object[]; missing?: string[] } {
   const endpoint = endpointOf(op);
   if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
   const work = { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) };
-  return { instead: [{ job: { ...work, ...(op.requiresAssets && inputs) } }] };
+  const instead = [{ job: { ...work, ...(op.requiresAssets && inputs) } }];
+  return { instead, ...(op.requiresAssets && inputs.assetIds === undefined && { missing: ['assetIds'] }) };
 }
 
 /**

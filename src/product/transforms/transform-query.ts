@@ -3,9 +3,11 @@ import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
+import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
 import { nearestName } from '../../platform/ids/nearest.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
-import { IMAGE_FIELDS } from './input.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { type BodyFields, IMAGE_FIELDS } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
 /** The query of a transform. It defines the work, and the form of the response. */
@@ -20,6 +22,27 @@ const CALL_QUERY_KEYS: readonly string[] = ['op', 'preset', ...RESPONSE_OPTION_K
 /** The fields of a query that are parameters of its op. */
 export function parametersOf(query: RawQueryFields): Record<string, string | string[] | undefined> {
   return Object.fromEntries(Object.entries(query).filter(([key]) => !CALL_QUERY_KEYS.includes(key)));
+}
+
+/**
+ * A warning for each field of the body that the query has with another value. The value of the query is used.
+ */
+export function overriddenFieldWarnings(
+  query: RawQueryFields,
+  { op, preset, parameters = {}, texts = {} }: BodyFields,
+): CallWarning[] {
+  const isOther = (name: string, sent: unknown) => query[name] !== undefined && String(sent) !== query[name];
+  const named = Object.entries({ ...withoutAbsentFields({ op, preset }), ...texts }).map(
+    ([name, sent]) => [name, name, sent] as const,
+  );
+  const nested = Object.entries(parameters).map(
+    ([name, sent]) => [`parameters.${name}`, name, sent] as const,
+  );
+  const overridden = [...named, ...nested].filter(([, name, sent]) => isOther(name, sent));
+  return warningsNamed(
+    'no_effect',
+    overridden.map(([path]) => path),
+  );
 }
 
 /**

@@ -62,7 +62,7 @@ import {
   TransformCallCompiler,
   type TransformCallWork,
 } from './transform-call.ts';
-import type { RawQueryFields } from './transform-query.ts';
+import { overriddenFieldWarnings, type RawQueryFields } from './transform-query.ts';
 import {
   RequestedOutputs,
   RequestedTransformSteps,
@@ -134,6 +134,7 @@ class TransformCallHandler {
     const terms = syncCall.reserveQueuePlace(this.#options.imageWorkers);
     const input = await readCallInput(request);
     const sent = this.#compiler.compile(request, input.fields, jobInputsOf(input));
+    addWarnings(reply, overriddenFieldWarnings(request.query, input.fields));
     const open = { request, reply, syncCall, terms, input };
     if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
     return this.#answerResult(open, await this.#compile(sent, syncCall.caller, jobInputsOf(input)));

@@ -61,7 +61,7 @@ t.test('what is no other spelling is refused, and the nearest word is named', as
     ['resize', { widht: 5 }, 'widht', /^Did you mean width\?/],
     ['resize', { width: 5, zoom: 2 }, 'zoom', /takes [^?]*\.$/],
     ['resize', { width: 5, fit: 'covr' }, 'fit', /Did you mean cover\?/],
-    ['thumbnail', { gravity: 'face' }, 'gravity', /Did you mean attention\?/],
+    ['thumbnail', { gravity: 'face' }, 'gravity', /Faces are not looked for/],
     ['convert', { format: 'auto' }, 'format', /compress/],
     ['flatten', { background: '' }, 'background', /write # as %23/],
     ['redact', { regions: '10,10,20,20' }, 'regions', /"x":10.*JSON text/],

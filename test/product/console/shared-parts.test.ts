@@ -91,6 +91,21 @@ t.test('what fixes a refused call is made in the form by one press', async (t) =
   await page.getByRole('heading', { name: 'What it would cost' }).waitFor();
 });
 
+t.test(
+  'of several mistakes those with a certain correction are applied, and the others are shown',
+  async (t) => {
+    const { page } = await opened(
+      t,
+      '/playground?steps=[{"op":"resize","parameters":{"widht":62,"fit":"banana"}}]',
+    );
+    await page.getByRole('button', { name: 'Use an example' }).click();
+    await page.getByRole('alert').getByText('in the place of').waitFor();
+    await page.getByRole('alert').getByRole('button', { name: 'Apply' }).click();
+    await page.waitForURL((url) => /"width":62/.test(decodeURIComponent(url.href)));
+    t.match(await page.getByRole('alert').innerText(), /fit/, 'what is left is still refused');
+  },
+);
+
 t.test('what is saved under a name is corrected in its dialog', async (t) => {
   const { page } = await opened(t, '/playground?steps=[{"op":"resize","parameters":{"widht":61}}]');
   await page.getByRole('button', { name: 'Save as a preset' }).click();

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../errors/errors.ts';
+import { headerCorrections, misplacedFieldCorrections } from '../errors/corrections.ts';
+import { ApiError, invalidParamError } from '../errors/errors.ts';
 
 const SUPPORTED_MEDIA_TYPES = ['image/*', 'multipart/form-data', 'application/json'];
 /** Media types that programs send by default, and that say nothing about the body. */
@@ -20,6 +21,22 @@ export function mediaTypeOf({ headers }: FastifyRequest): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
+/** The fields of a JSON body that name an image. */
+const REFERENCE_NAMES = ['url', 'assetId', 'otherUrl', 'otherAssetId'];
+
+/** Refuses a call without an image type whose query names the image. The body of such a call is JSON, or missing. */
+function refuseReferenceInQuery({ query }: FastifyRequest, type: string): void {
+  const sent = query as Record<string, unknown>;
+  const named = REFERENCE_NAMES.filter((name) => sent[name] !== undefined);
+  const [param] = named;
+  if (param === undefined || !UNSPECIFIC_MEDIA_TYPES.includes(type)) return;
+  const message = `${param} is not read in the query: send it in a body of JSON, with "Content-Type: application/json".`;
+  throw invalidParamError(param, message, undefined, [
+    ...headerCorrections('Content-Type', 'application/json'),
+    ...named.flatMap((name) => misplacedFieldCorrections('body', name, sent[name])),
+  ]);
+}
+
 /**
  * Refuses a body that cannot be an image according to its Content-Type, before it is read.
  * @throws ApiError 415 unsupported_media_type, or 400 unsupported_format for bytes without a media type.
@@ -34,6 +51,7 @@ export function checkImageContentType(request: FastifyRequest): void {
     );
   }
   if (type.startsWith('image/') || type === 'multipart/form-data' || type === 'application/json') return;
+  refuseReferenceInQuery(request, type);
   const subject = type === '' ? 'A body without Content-Type' : `The Content-Type ${type}`;
   const hint =
     type === 'application/x-www-form-urlencoded'

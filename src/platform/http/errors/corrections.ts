@@ -159,15 +159,49 @@ const PIXEL_FIELDS_OF_SIDE: Readonly<Record<keyof PictureSize, readonly string[]
   height: ['height', 'y', 'top', 'bottom'],
 };
 
+/** The field before a length that says where a rectangle begins along that side, and the length itself. */
+const RECTANGLE_FIELDS_OF_SIDE = {
+  width: { start: 'x', length: 'width' },
+  height: { start: 'y', length: 'height' },
+} as const;
+/** Shares such as 0.1 + 0.2 exceed their sum by less than this many pixels. */
+const MAX_ROUNDING_ERROR_PX = 1e-6;
+
+/**
+ * A share of a side in pixels. A rectangle is rounded outwards, so that it covers all that the shares cover. Any other
+ * length is rounded to the nearest pixel.
+ * @param sent the call before any change, which still has the shares of the other fields.
+ */
+function pixelsOfShare(
+  { param, share }: { param: string; share: number },
+  side: keyof PictureSize,
+  sidePx: number,
+  sent: CorrectableCall,
+): number {
+  const { start, length } = RECTANGLE_FIELDS_OF_SIDE[side];
+  const [startValue, lengthValue] = [start, length].map((name) =>
+    sentValueAt(sent, siblingPath(param, name)),
+  );
+  const isRectangle = startValue !== undefined && lengthValue !== undefined;
+  const firstPx = (from: number) => Math.floor(from * sidePx + MAX_ROUNDING_ERROR_PX);
+  if (isRectangle && siblingPath(param, start) === param) return firstPx(share);
+  if (!isRectangle || siblingPath(param, length) !== param) return Math.max(1, Math.round(share * sidePx));
+  const from = Number(startValue) < 1 ? Number(startValue) : 0;
+  return Math.max(1, Math.ceil((from + share) * sidePx - MAX_ROUNDING_ERROR_PX) - firstPx(from));
+}
+
 /**
  * Converts the shares of a side in corrections to pixels. Null if the length of the side is not known, because the
  * field is not a length, or because earlier steps may change the size of the picture. If one side was sent as a share,
  * a 1 for the other side means the whole side, and is converted as well.
+ * @param call the call as it is after the changes so far.
+ * @param sent the call before any change.
  */
 export function correctionsInPixels(
   corrections: readonly CallCorrection[],
   size: PictureSize | null,
   call: CorrectableCall,
+  sent: CorrectableCall,
 ): CallCorrection[] | null {
   const inPixels = corrections.flatMap((correction): CallCorrection[] => {
     if (!('share' in correction)) return [correction];
@@ -179,7 +213,7 @@ export function correctionsInPixels(
     const wholeSides = (['width', 'height'] as const).filter(
       (one) => one !== side && String(sentValueAt(call, siblingPath(param, one))) === '1',
     );
-    const pixels = Math.max(1, Math.round(share * size[side]));
+    const pixels = pixelsOfShare({ param, share }, side, size[side], sent);
     return [
       sentValueAt(call, param) === undefined ? { param, add: pixels } : { param, replace: pixels },
       ...wholeSides.map((one) => ({ param: siblingPath(param, one), replace: size[one] })),

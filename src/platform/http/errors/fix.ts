@@ -161,7 +161,7 @@ async function findMistakes(
     const hasShares = refusal.corrections.some((correction) => 'share' in correction);
     const size = hasShares ? await pictureSize() : null;
     const corrections = withAdditionsInSamePart(
-      correctionsInPixels(refusal.corrections, size, call) ?? [],
+      correctionsInPixels(refusal.corrections, size, call, sent) ?? [],
       call,
     );
     if (corrections.some(changesMoreThanFields)) return [...mistakes, ...separateMistakes(corrections)];

@@ -27,6 +27,7 @@ export const WARNING_CODES = [
   'missing_glyph',
   'font_replaced',
   'unknown_parameter',
+  'unknown_collection',
   'unknown_variable',
   'empty_variable',
   'escaped_in_css',

@@ -270,7 +270,7 @@ function invalidValueHint(value: unknown, schema: TSchema): ValueHint {
   if (schema.type === 'array' || schema.type === 'object')
     return { says: ' In a URL or a form it is JSON text.' };
   const onFaces = allowedWordsOf(schema).includes('attention') ? faceSentence(value) : undefined;
-  if (onFaces !== undefined) return { says: ` ${onFaces}` };
+  if (onFaces !== undefined) return { says: ` ${onFaces}`, suggest: ['attention', 'center'] };
   const choosesFormat = value.toLowerCase() === 'auto' && allowedWordsOf(schema).includes('jpeg');
   if (!choosesFormat) return { says: '' };
   return {

@@ -32,7 +32,7 @@ const AGENT_INSTRUCTIONS: readonly PageBlock[] = [
   -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"blur\\", \\"parameters\\": {\\"sigma\\": 8}}" \\
   "$BASE/api/v1/images/transform" -o blurred.jpg`),
   paragraphBlock(
-    "An image's facts (free): `data.image` has width, height, dominantColor, …; `data.metadata` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.",
+    "An image's facts: `data.image` has width, height, dominantColor, …; `data.metadata` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.",
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"`),
   paragraphBlock(
@@ -46,7 +46,7 @@ const AGENT_INSTRUCTIONS: readonly PageBlock[] = [
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
   paragraphBlock(
-    'An image to keep: `data.id` is its assetId (several file parts: `data.assets`); the link needs no key.',
+    'An image to keep: `data.id` is its assetId (several file parts: `data.assets`); the link needs no key. GET /api/v1/assets?similarTo=assetId finds copies.',
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
 curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"`),
@@ -55,7 +55,7 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInS
   ),
   headingBlock('Many images, or a model'),
   paragraphBlock(
-    'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: dryRun=true answers every refusal and the price.',
+    'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. First dryRun=true answers every refusal and the price.',
   ),
   shellSampleBlock(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
@@ -64,17 +64,17 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   listBlock(
     'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job: `all`, `some` or `none` completed.',
     'Each item of `data.items` has resultAssetId (an image) or output (JSON), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
-    'maxCredits in a submit or a resume is the most it may cost (else 402 with details.price). A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
-    'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. Verify a delivery as its page shows, answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
-    'AI ops cost credits per item and run on their defaultModel unless model names another. Results marked sandbox: true are invented.',
+    'maxCredits in a submit or a resume is the most it may cost (else 402 with details.price). notRetryableItems will most likely fail again.',
+    'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. Verify a delivery as its page shows, answer 2xx within 10 s, drop repeats by Service-Event-Id.',
+    'AI ops cost credits per item and run on defaultModel unless model names another. Results marked sandbox: true are invented.',
   ),
   headingBlock('Rules'),
   numberedListBlock(
     'A deterministic op refuses undeclared parameters.',
-    'On success look at X-Service-Warnings: `not_enlarged:768` (send enlarge=true), `alpha_lost`, `frames_lost:9`, `text_cut:90x40`, `ignored_parameter:perpage,did_you_mean:perPage`, …: /docs/warnings.md has the cures.',
+    'On success look at X-Service-Warnings: `not_enlarged:768` (send enlarge=true), `alpha_lost`, `ignored_parameter:perpage,did_you_mean:perPage`, …: /docs/warnings.md has the cures.',
     'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After; fix error.param by details.fix, suggest or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
-    'At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing: admit, fetch, queue, decode, process, encode, total), and 600 requests per minute and account.',
+    'Images have at most 50 megapixels, all frames together. At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing: admit, fetch, queue, decode, process, encode, total), and 600 requests per minute and account.',
     'In a URL # is %23, and lists and objects are JSON text. Formats, places and colours are read by usual names: jpg, ff8800.',
     'What this server can do: GET /api/v1/ops?view=names, /ai-models, /fonts; limits: /account; used: /usage.',
     'Tell what is missing: POST /api/v1/feedback, kind capability_gap, message.',

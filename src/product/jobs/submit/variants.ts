@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import {
   invalidParamError,
   type SentFieldFinder,
@@ -84,6 +84,20 @@ function findOverriddenStepIndex(body: JobRequest, steps: readonly PresetStep[])
   throw invalidParamError(override, message);
 }
 
+/** Refuses a second variant of the same name, because nobody could tell their items apart. */
+function refuseEqualNames(variants: readonly Static<typeof VariantFields>[]): void {
+  const names = variants.map(({ name }, index) => name ?? String(index));
+  const index = names.findIndex((name, at) => names.indexOf(name) < at);
+  const name = names[index];
+  if (name === undefined) return;
+  const first = names.indexOf(name);
+  const message = `variants[${index}] has the name ${name}, as variants[${first}] has: give each variant another name.`;
+  const param = `variants[${index}].name`;
+  const free = `variant-${index + 1}`;
+  const change = variants[index]?.name === undefined ? { add: free } : { replace: free };
+  throw invalidParamError(param, message, { received: name }, [{ param, ...change }]);
+}
+
 const SentVariants = Type.Array(VariantFields, { minItems: 1, maxItems: 20 });
 
 /**
@@ -99,6 +113,7 @@ const validateVariants = createValidator(Type.Object({ variants: SentVariants })
 function mergedVariants({ parameters = {}, variants: sent }: JobRequest): Omit<RequestedVariant, 'steps'>[] {
   if (sent === undefined) return [{ parameters, findField: sentFieldAt }];
   const { variants } = validateVariants({ variants: sent });
+  refuseEqualNames(variants);
   return variants.map(({ name, parameters: own = {} }, index) => {
     const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
     const findField = (key: string) => {

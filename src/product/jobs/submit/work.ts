@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { BranchPass } from '../../../imaging/images/image-call.ts';
 import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis, unknownWordError } from '../../../platform/http/errors/violations.ts';
-import { distinctValues } from '../../../platform/values/json.ts';
+import { distinctValues, isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import {
   checkOpParameters,
@@ -231,11 +231,46 @@ const EXCLUSIVE_FIELDS = [
 export function refuseContradictions(body: JobRequest): void {
   checkType(body);
   checkBodySize(body);
+  refuseFieldsInParameters(body);
   const exclusion = EXCLUSIVE_FIELDS.find(({ by }) => body[by] !== undefined);
   const field = exclusion?.fields.find((name) => body[name] !== undefined);
   if (exclusion === undefined || field === undefined) return;
   const { by, why } = exclusion;
   throw exclusiveFieldError(field, `${field} must be left out beside ${by}: ${why}.`, [by, field]);
+}
+
+/** Fields of a job that are no parameters of any op or model. A model would get them as they are. */
+const FIELDS_OF_JOB_ALONE = [
+  'maxCredits',
+  'wait',
+  'collection',
+  'assetIds',
+  'from',
+  'variants',
+  'imageCount',
+  'presetId',
+] as const;
+
+/**
+ * Refuses a field of the job that was sent as a parameter. For a model it would be one parameter more, and the job
+ * would run without its limit.
+ */
+function refuseFieldsInParameters(body: JobRequest): void {
+  const inSteps = (body.steps ?? []).map((step, index) => [`steps[${index}].parameters`, step.parameters]);
+  for (const [place, parameters] of [['parameters', body.parameters], ...inSteps]) {
+    const name = FIELDS_OF_JOB_ALONE.find(
+      (one) => isJsonObject(parameters) && Object.hasOwn(parameters, one),
+    );
+    if (name === undefined) continue;
+    const param = `${place}.${name}`;
+    const message = `${name} is a field of the job, and no parameter: send it beside op, and not in ${place}.`;
+    throw invalidParamError(
+      param,
+      message,
+      undefined,
+      body[name] === undefined ? [{ param, rename: name }] : [],
+    );
+  }
 }
 
 function checkType({ type, op }: JobRequest): void {

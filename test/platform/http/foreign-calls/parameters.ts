@@ -43,7 +43,7 @@ export function foreignParameters({ assetId, other }: ForeignPlaces): ForeignCal
     ['r', query('op=round_corners&r=20'), 'fix'],
     ['o of 100', query('op=alpha&o=50'), 'fix'],
     ['g=auto', query('op=resize&width=90&height=60&fit=cover&g=auto'), 'fix'],
-    ['gravity=face', query('op=resize&width=90&height=60&fit=cover&gravity=face'), 'fix'],
+    ['gravity=face', query('op=resize&width=90&height=60&fit=cover&gravity=face'), 'suggest'],
     ['gravity=sm', query('op=crop&aspect=1:1&gravity=sm'), 'fix'],
     ['resizing_type=fit', query('op=resize&width=90&resizing_type=fit'), 'fix'],
     ['fit-in', query('op=resize&width=90&fit=fit-in'), 'fix'],

@@ -98,7 +98,10 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   if (error === undefined || error === null) return null;
   const failure = error instanceof DarkroomError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
-  const { fix = [], suggest = [], param, docUrl, requestId } = failure ?? {};
+  const { suggest = [], mistakes = [], param, docUrl, requestId } = failure ?? {};
+  // If only some mistakes have a certain correction, the form gets these. The others are left to the user.
+  const fix = [...(failure?.fix ?? []), ...mistakes.flatMap((one) => one.fix ?? [])];
+  const undecided = mistakes.filter((one) => one.message !== undefined && one.message !== message);
   const others = (failure?.details.instead ?? []) as readonly AlternativeCall[];
   return html`<div class="error" role="alert">
     <p>
@@ -109,6 +112,10 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
       fix.length > 0 &&
       html`<ul>${fix.map((one) => html`<li>${fixView(one)}</li>`)}</ul>
         ${onFix && html`<p><${Button} onClick=${() => onFix(fix)}>Apply<//></p>`}`
+    }
+    ${
+      undecided.length > 0 &&
+      html`<ul>${undecided.map((one) => html`<li><code>${one.param}</code>: ${one.message}</li>`)}</ul>`
     }
     ${others.length > 0 && html`<ul>${others.map((one) => html`<li>${alternativeView(one, onInstead)}</li>`)}</ul>`}
     ${suggest.length > 0 && html`<p>Did you mean ${suggest.join(', ')}?</p>`}
