@@ -1,7 +1,7 @@
 import { rejectOnAbort } from '../../../workers/transport/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import type { CallAlternatives } from './failures.ts';
+import type { CallAlternatives, WorkTime } from './failures.ts';
 import type { WorkClass } from './slots.ts';
 
 interface DeadlineOptions {
@@ -18,12 +18,6 @@ interface DeadlineOptions {
   clock: Clock;
   /** Makes the error at the deadline of a call that mostly waited, or that has not begun its work. */
   createWaitError: () => ApiError;
-}
-
-/** The CPU time that work has used, and the time that it had, in milliseconds. */
-export interface WorkTime {
-  cpuMs: number;
-  allowedMs: number;
 }
 
 /**

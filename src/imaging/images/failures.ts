@@ -4,7 +4,6 @@ import {
   type ApiErrorContext,
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
-import type { WorkTime } from './deadline.ts';
 
 /**
  * An alternative to a call that takes too long: other parameters, or jobs that together do the work. An attempt of a
@@ -21,6 +20,12 @@ export interface CallAlternatives {
   calls: Alternative[];
   /** The alternatives for a person, as words after "try". */
   words: string;
+}
+
+/** The CPU time that work has used, and the time that it had, in milliseconds. */
+export interface WorkTime {
+  cpuMs: number;
+  allowedMs: number;
 }
 
 /** The error for a valid call when the pool has no slot. */

@@ -9,13 +9,14 @@ import type {
 import type { Clock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import type { CallDeadline, WorkTime } from './deadline.ts';
+import type { CallDeadline } from './deadline.ts';
 import {
   apiErrorOfFailure,
   isLateError,
   likelyTooLongError,
   starvedError,
   tookTooLongError,
+  type WorkTime,
 } from './failures.ts';
 import {
   type BranchCall,

@@ -9,16 +9,11 @@ import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search
 import { outdoneRefusal } from '../../../workers/image/search/rivals.ts';
 import { takeTrialSample } from '../../../workers/image/search/sample.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
-import { completesInTime, TrialTime, WorkClock } from '../../../workers/image/search/time.ts';
 import { searchSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat, PassWarning } from '../../../workers/protocol.ts';
+import { clockAt } from './search-clock.ts';
 
 const DEADLINE_MS = 10_000;
-
-/** A clock on a host that gives this process the share `pace` of a core. */
-function clockAt(nowMs: () => number, pace = 1): WorkClock {
-  return new WorkClock({ nowMs, cpuMs: () => pace * nowMs() });
-}
 
 /** A rehearsal whose trials are as much work as the effort asks for, on a host that gives a share of a core. */
 async function rehearsed(slowness: number, pace = 1) {
@@ -169,57 +164,6 @@ t.test('a setting that is sure to fail by its expectation is not tried', async (
   t.same(await tried(undefined, 4.5), [4, 5]);
   t.same(await tried(0.1, 4.5), [4]);
   t.same(await tried(1, 4.5), [4, 5], 'its expectation may be wrong by as much');
-});
-
-t.test(
-  'with a file that keeps the promise a search ends 2 s before its deadline, without one it goes on',
-  async (t) => {
-    let now = 0;
-    let isKept = false;
-    const time = new TrialTime({ deadlineMs: DEADLINE_MS, clock: clockAt(() => now) }, 0, () => isKept);
-    t.equal(time.hasTime(9), true, 'no time of a trial is known');
-    now = 4_500;
-    time.recordTrial(4_500);
-    t.equal(time.hasTime(1), true, 'nothing is kept: the next may end at 9 s');
-    t.equal(time.hasTime(2), false);
-    isKept = true;
-    now = 6_500;
-    time.recordTrial(2_000);
-    t.equal(time.hasTime(1), false, 'the next would end at 8.5 s');
-    t.equal(time.timeoutMs(), 1_500);
-    t.equal(time.timeoutMs(400), 1_100, 'its file has to be judged as well');
-    t.throws(() => time.timeoutMs(1_500), DeadlineError);
-    t.equal(
-      await completesInTime(async () => {
-        throw new DeadlineError();
-      }),
-      false,
-    );
-    await t.rejects(
-      completesInTime(async () => {
-        throw new Error('broken');
-      }),
-      { message: 'broken' },
-    );
-  },
-);
-
-t.test('a search that has reached its target leaves the rest of the time to others', async (t) => {
-  let isKept = false;
-  const limits = { deadlineMs: DEADLINE_MS, improvesUntilMs: 3_000, clock: clockAt(() => 1_000) };
-  const time = new TrialTime(limits, 2_500, () => isKept);
-  t.equal(time.hasTime(3), true, 'nothing is kept: they may end at 8.5 s');
-  isKept = true;
-  t.equal(time.hasTime(1), false, 'the next would end at 3.5 s');
-});
-
-t.test('the time of a trial follows from its CPU time and the pace of the whole search', async (t) => {
-  let now = 0;
-  const time = new TrialTime({ deadlineMs: DEADLINE_MS, clock: clockAt(() => now, 1 / 4) }, 0, () => false);
-  now = 4_000;
-  time.recordTrial(1_300);
-  t.equal(time.hasTime(1), true, 'it takes 5.2 s');
-  t.equal(time.hasTime(2), false);
 });
 
 t.test('a trial that takes too long is left behind, and the file that is ready is answered', async (t) => {

@@ -32,7 +32,9 @@ export interface SearchedPicture extends SearchTime, Partial<Pick<RivalTurn, 'by
   prepareSample(sample: Pixels): Sharp;
   /** Adds the metadata that the encoder cannot write to a file. */
   finish(written: WrittenFile): Promise<WrittenFile>;
-  /** Called when a trial takes too long, and is left behind. Absent if the process cannot be killed after its answer. */
+  /**
+   * Called when a trial takes too long, and is left behind. Absent if the process cannot be killed after its answer.
+   */
   leaveTrial?: (() => void) | undefined;
   /** Waits, after the trials on a sample, until it is known whether the whole picture is worth trying. */
   takeTurn?: TakeTurn | undefined;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { WorkTime } from '../deadline.ts';
+import type { WorkTime } from '../failures.ts';
 import { SpacedCallTimes } from '../spaced-times.ts';
 
 /** The time for which late work is not started again. */
