@@ -71,8 +71,7 @@ export async function runRivals<T>(
 
   async function finishWaiting(): Promise<void> {
     // Until a search has a file, the time of the quickest one is kept for it.
-    const neededMs = ({ trialCpuMs }: RivalEstimate) =>
-      clock.expectedMs(MIN_TRIALS_PER_SEARCH * trialCpuMs);
+    const neededMs = ({ trialCpuMs }: RivalEstimate) => clock.expectedMs(MIN_TRIALS_PER_SEARCH * trialCpuMs);
     const keptMs = Math.min(...waiting.map(neededMs));
     const fittingMs = leftMs() - keptMs;
     const rankOf = (search: RivalEstimate) => (neededMs(search) <= fittingMs ? 0 : search.trialCpuMs);
