@@ -175,6 +175,22 @@ t.test('a job is submitted, read, cancelled and resumed', async (t) => {
     t.match((await call(client, 'job', { action })).data.error, { code: 'invalid_param', param: 'id' });
 });
 
+t.test('a job with long outputs shows the first items, and the path of the others', async (t) => {
+  const long = { type: 'string', const: 'x'.repeat(30_000) };
+  const required = ['a', 'b', 'c', 'd'];
+  const properties = Object.fromEntries(required.map((name) => [name, { $ref: '#/$defs/long' }]));
+  const submitted = await call(client, 'job', {
+    ...{ action: 'submit', op: 'analyze', model: 'sandbox-vision', inputs: [asset, asset, asset, asset] },
+    ...{ parameters: { schema: { type: 'object', properties, required, $defs: { long } } } },
+  });
+  const read = await call(client, 'job', { action: 'get', id: submitted.data.id, wait: 30 });
+  const { items, moreItems, moreItemsAt } = read.data;
+  t.match({ items, moreItems }, { items: [{ index: 0 }, { index: 1 }], moreItems: 2 });
+  t.equal(items[1].output.b.length, 30_000, 'a shown output is complete');
+  t.ok(read.text.length < 300_000, 'the text is as short');
+  t.equal((await server.call(moreItemsAt.replace('/api/v1', ''), { key })).json.data.length, 4);
+});
+
 t.test('presets are saved, versioned, read and run', async (t) => {
   const steps = [{ op: 'thumbnail', parameters: { size: 40 } }];
   const saved = await call(client, 'presets', { action: 'save', name: 'Tiny', steps });

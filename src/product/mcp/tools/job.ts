@@ -10,6 +10,8 @@ import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 const MAX_JOB_WAIT_SECONDS = 50;
 /** The maximum number of items in the result of the tool. */
 const MAX_SHOWN_ITEMS = 20;
+/** The maximum length of the shown items as JSON. The first item is always shown. */
+const MAX_SHOWN_CHARACTERS = 256 * 1024;
 const MAX_JOB_INPUTS = 100;
 
 const JobArguments = {
@@ -138,7 +140,8 @@ function dryRunInputFields(inputs: readonly string[] | undefined) {
 
 /** The fields of a job that are useful for the next call. */
 function jobView(job: Job) {
-  const { id, status, totalItems, completedItems, failedItems, cancelledItems, items = [] } = job;
+  const { id, status, totalItems, completedItems, failedItems, cancelledItems } = job;
+  const items = firstItemViews(job.items ?? []);
   const { op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable } = job;
   return {
     ...{ id, status, totalItems, completedItems, failedItems },
@@ -153,9 +156,28 @@ function jobView(job: Job) {
       errorMessage,
       retryable,
     }),
-    items: items.map(jobItemView),
-    ...(totalItems > items.length && { moreItems: totalItems - items.length }),
+    items,
+    ...(totalItems > items.length && {
+      moreItems: totalItems - items.length,
+      moreItemsAt: `/api/v1/jobs/${id}/items`,
+    }),
   };
+}
+
+/**
+ * The first items as the tool shows them. Long outputs count against a limit, because the result contains everything
+ * twice, and is written in one turn of the event loop.
+ */
+function firstItemViews(items: readonly JobItem[]) {
+  const shown: ReturnType<typeof jobItemView>[] = [];
+  let charactersLeft = MAX_SHOWN_CHARACTERS;
+  for (const item of items) {
+    const view = jobItemView(item);
+    charactersLeft -= JSON.stringify(view).length;
+    if (charactersLeft < 0 && shown.length > 0) break;
+    shown.push(view);
+  }
+  return shown;
 }
 
 function jobItemView(item: JobItem) {
