@@ -160,7 +160,7 @@ export class Providers {
     return {
       ...{ op, itemIndex, attempt },
       ...withoutAbsentFields({ prompt, schema }),
-      parameters: { ...parameters, ...priceParametersOf(model, parameters) },
+      parameters: { ...withoutAbsentFields(parameters), ...priceParametersOf(model, parameters) },
       providerModel: model.providerModel,
       fields: model.fields ?? {},
       pictures,

@@ -16,7 +16,7 @@ export interface ModelTask {
   op: ModelCategory;
   /** The prompt, in which descriptors have replaced the mentions of subjects. */
   prompt?: string;
-  /** The parameters as the caller sent them. */
+  /** The parameters as the caller sent them. A provider gets no parameter that is null. */
   parameters: Readonly<Record<string, unknown>>;
   /** The JSON Schema of the answer. Only `analyze` has one. */
   schema?: Readonly<Record<string, unknown>>;
@@ -43,10 +43,7 @@ export function parametersForProvider(
   { parameters }: ModelTask,
   reserved: readonly string[],
 ): Record<string, unknown> {
-  const sent = Object.entries(parameters).filter(
-    ([name, value]) => !reserved.includes(name) && value !== null,
-  );
-  return Object.fromEntries(sent);
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !reserved.includes(name)));
 }
 
 export interface ProviderCall {
