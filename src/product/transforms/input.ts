@@ -21,6 +21,7 @@ import {
 } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { fieldNamesOf, misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
+import { likelyNames } from '../../platform/ids/nearest.ts';
 import { isPublicAddress } from '../../platform/outbound/target.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -156,8 +157,25 @@ function refuseMisplacedFields({ query, body, routeOptions }: FastifyRequest, co
   const names =
     contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_ONLY_FIELDS;
   const refusal =
-    misplacedFieldsRefusal(query, IMAGE_FIELDS, 'body') ?? misplacedFieldsRefusal(body, names, 'query');
+    misplacedFieldsRefusal(query, IMAGE_FIELDS, 'body') ??
+    misplacedFieldsRefusal(body, names, 'query') ??
+    (contents === 'image' ? misnamedFieldRefusal(body, names) : undefined);
   if (refusal !== undefined) throw refusal;
+}
+
+/** The refusal of a field in the body that means a field of the query, by another name. */
+function misnamedFieldRefusal(body: unknown, queryNames: readonly string[]): ApiError | undefined {
+  const known = [...IMAGE_FIELDS, ...queryNames];
+  for (const [param, value] of Object.entries(isJsonObject(body) ? body : {})) {
+    const [meant, ...others] = likelyNames(param, known);
+    if (meant === undefined || others.length > 0 || IMAGE_FIELDS.includes(meant)) continue;
+    const message = `${param} is not a field here: send ${meant} in the query.`;
+    return invalidParamError(param, message, undefined, [
+      { param, remove: true, in: 'body' },
+      { param: meant, add: value, in: 'query' },
+    ]);
+  }
+  return undefined;
 }
 
 /** The fields that a JSON body may have. transform-schema.ts describes their values. */

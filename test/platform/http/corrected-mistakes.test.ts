@@ -114,7 +114,6 @@ t.test('what has no certain correction is refused without one', async (t) => {
     ['a width with a point between the thousands', transform({ op: 'resize', width: '1.000' })],
     ['a crop that other services fill', transform({ op: 'resize', width: 9, height: 9, crop: 'fill' })],
     ['a fill of one of two colours', transform({ op: 'text', text: 'a', fill: 'red' })],
-    ['a flag that says the opposite', transform({ op: 'resize', width: 9, noEnlarge: true })],
     ['a level that is no quality', transform({ op: 'threshold', level: 100 })],
     ['a fit as an op', transform({ op: 'cover', format: 'webp' })],
     ['a flip with its axis in the name', transform({ op: 'vflip' })],

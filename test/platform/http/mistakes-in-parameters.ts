@@ -296,5 +296,88 @@ export function mistakesInParameters({ assetId }: Places): Mistake[] {
       'position',
     ],
     ['a name between two', transform({ op: 'sepia', fort: 'png' }), 'suggest', 'fort'],
+    [
+      'a focal point of another service',
+      transform({ op: 'resize', width: 9, height: 9, fit: 'cover', 'fp-x': 0.3, 'fp-y': 0.4 }),
+      [
+        { param: 'fp-x', rename: 'focalX' },
+        { param: 'fp-y', rename: 'focalY' },
+      ],
+    ],
+    ...[{ x: 0.3, y: 0.4 }, [0.3, 0.4], '0.3,0.4'].map((focalPoint): Mistake => {
+      const parameters = { width: 9, height: 9, fit: 'cover', focalPoint };
+      return [
+        `a focal point as ${JSON.stringify(focalPoint)}`,
+        reference(assetId, { op: 'resize', parameters }),
+        [
+          { param: 'parameters.focalPoint', remove: true },
+          { param: 'parameters.focalX', add: 0.3 },
+          { param: 'parameters.focalY', add: 0.4 },
+        ],
+        'focalPoint',
+      ];
+    }),
+    [
+      'the largest radius',
+      transform({ op: 'round_corners', radius: 'max' }),
+      [{ param: 'radius', replace: '50%' }],
+    ],
+    ['invert', transform({ op: 'invert' }), [{ param: 'op', replace: 'negate' }]],
+    ['monochrome', transform({ op: 'monochrome' }), [{ param: 'op', replace: 'grayscale' }]],
+    ['black_and_white', transform({ op: 'black_and_white' }), [{ param: 'op', replace: 'grayscale' }]],
+    [
+      'withoutEnlargement',
+      transform({ op: 'resize', width: 9, withoutEnlargement: true }),
+      [
+        { param: 'withoutEnlargement', remove: true },
+        { param: 'enlarge', add: false, in: 'query' },
+      ],
+    ],
+    [
+      'noProgressive',
+      reference(assetId, { op: 'convert', parameters: { format: 'jpeg', noProgressive: false } }),
+      [
+        { param: 'parameters.noProgressive', remove: true },
+        { param: 'parameters.progressive', add: true },
+      ],
+      'noProgressive',
+    ],
+    [
+      'interlace',
+      transform({ op: 'convert', format: 'jpeg', interlace: true }),
+      [{ param: 'interlace', rename: 'progressive' }],
+    ],
+    [
+      'mimeType',
+      transform({ op: 'convert', mimeType: 'image/webp' }),
+      [{ param: 'mimeType', rename: 'format' }],
+    ],
+    [
+      'steps as one text',
+      reference(assetId, { steps: 'grayscale,flip' }),
+      [
+        { param: 'steps', replace: ['grayscale', 'flip'] },
+        { param: 'steps[0]', replace: { op: 'grayscale' } },
+        { param: 'steps[1]', replace: { op: 'flip' } },
+      ],
+    ],
+    ['a job of the type flip', job({ type: 'flip', assetIds: [assetId] }), [{ param: 'type', rename: 'op' }]],
+    [
+      'a job that is synchronous',
+      job({ op: 'flip', assetIds: [assetId], sync: true }),
+      [
+        { param: 'sync', rename: 'wait' },
+        { param: 'wait', replace: 60 },
+      ],
+    ],
+    [
+      'lang of a text to read',
+      post('/images/read-text', { assetId, lang: 'en' }),
+      [
+        { param: 'lang', remove: true, in: 'body' },
+        { param: 'language', add: 'en', in: 'query' },
+        { param: 'language', replace: 'eng' },
+      ],
+    ],
   ];
 }

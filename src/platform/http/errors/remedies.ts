@@ -41,7 +41,7 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
   if (remedy.says !== '' || !['string', 'boolean'].includes(typeof value)) return remedy;
   const text = String(value);
-  const word = wordRemedy(text, acceptedWordsOf(schema));
+  const word = wordRemedy(text, [...acceptedWordsOf(schema), ...exampleTextsOf(schema)]);
   return word.says === '' &&
     NO_VALUE_WORDS.includes(text.trim().toLowerCase()) &&
     (number !== undefined || schema.enum !== undefined)
@@ -139,6 +139,11 @@ function acceptedWordsOf(schema: TSchema): string[] {
   return alternativesOf(schema)
     .flatMap((one) => (one.const === undefined ? (one.enum ?? []) : [one.const]))
     .map(String);
+}
+
+/** The examples of the texts that a schema accepts beside numbers, such as `50%`. */
+function exampleTextsOf({ anyOf = [] }: TSchema): string[] {
+  return anyOf.flatMap(({ type, examples = [] }: TSchema) => (type === 'string' ? examples : []));
 }
 
 function alternativesOf(schema: TSchema): TSchema[] {

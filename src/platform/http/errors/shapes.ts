@@ -46,6 +46,8 @@ const SHAPE_RECOGNIZERS: readonly ShapeRecognizer[] = [
   recognizeBracketedName,
   recognizeNameWithUnit,
   recognizeFlag,
+  recognizeNegation,
+  recognizePoint,
   recognizeScale,
   recognizeEdges,
   recognizeNumberRow,
@@ -168,6 +170,35 @@ function recognizeFlag({ names: [name], sent, schema }: MisshapenObject): Reshap
     words.includes(name) ? [one] : [],
   );
   return field === undefined || others.length > 0 ? undefined : { of: [name], by: { [field]: name } };
+}
+
+/** Matches the beginnings of names that deny what the rest of the name says. */
+const NEGATION_PATTERN = /^(without|prevent|disable|disallow|no)_?(?=[A-Za-z]{4})/i;
+
+/** Recognises a flag by the name of its opposite: `{"withoutEnlargement": true}` is the value false of `enlarge`. */
+function recognizeNegation({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const denied = { true: false, false: true }[String(sent[name])];
+  const { properties = {} } = schema;
+  if (denied === undefined || !NEGATION_PATTERN.test(name)) return undefined;
+  const flags = Object.keys(properties).filter((field) => properties[field].type === 'boolean');
+  const [field, ...others] = likelyNames(name.replace(NEGATION_PATTERN, ''), flags);
+  return field === undefined || others.length > 0 ? undefined : { of: [name], by: { [field]: denied } };
+}
+
+const FOCAL_FIELDS = ['focalX', 'focalY'];
+const FOCAL_POINT_NAME_PATTERN = /^(focal|focus|poi|hotspot|gravity|point)([_-]?(point|xy))?$/i;
+
+/** Recognises a focal point in one value: `{"x": 0.3, "y": 0.4}`, `[0.3, 0.4]` or `0.3,0.4`. */
+function recognizePoint({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
+  const { [name]: value } = sent;
+  const isDeclared = FOCAL_FIELDS.every((field) => Object.hasOwn(schema.properties ?? {}, field));
+  if (!isDeclared || !FOCAL_POINT_NAME_PATTERN.test(name)) return undefined;
+  const opened = typeof value === 'string' ? parseJsonOrUndefined(`[${value}]`) : value;
+  const [x, y, ...more] = Array.isArray(opened) ? opened : isJsonObject(opened) ? [opened.x, opened.y] : [];
+  const isShare = (one: unknown) => typeof one === 'number' && one >= 0 && one <= 1;
+  return isShare(x) && isShare(y) && more.length === 0
+    ? { of: [name], by: { focalX: x, focalY: y } }
+    : undefined;
 }
 
 /** Names that other services use for the factor by which a picture is scaled. */

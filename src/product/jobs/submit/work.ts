@@ -276,6 +276,10 @@ function refuseFieldsInParameters(body: JobRequest): void {
 function checkType({ type, op }: JobRequest): void {
   if (type === undefined) return;
   const allowed: readonly string[] = JOB_TYPES;
+  if (op === undefined && !allowed.includes(type) && findOp(type) !== undefined) {
+    const message = `type is ${type}, which is an op: send it in op, which implies the type.`;
+    throw invalidParamError('type', message, undefined, [{ param: 'type', rename: 'op' }]);
+  }
   if (!allowed.includes(type)) {
     const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.`;
     throw unknownWordError(sentFieldAt('type'), type, allowed, (hint) => `${message}${hint}`);
