@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { OPS } from '../../../src/product/catalogue/index.ts';
-import type { Op } from '../../../src/product/catalogue/op.ts';
+import type { AiOp, GivenParameters, Op, PixelOp } from '../../../src/product/catalogue/op.ts';
 import { modelsOfCategory, readModels } from '../../../src/product/models/models.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
@@ -14,16 +14,16 @@ const [assetId = '', otherId = ''] = await uploadPictures(server, account, 2);
 const models = readModels();
 
 /** The parameters of the example of an op, for the pictures of this file. */
-function parametersOf({ op, example }: Op): Record<string, unknown> {
-  const { layerAssetId, ...parameters } = example.parameters ?? {};
-  if (op === 'crop') return { x: 0, y: 0, width: 9, height: 9 };
-  return layerAssetId === undefined ? parameters : { ...parameters, layerAssetId: otherId };
+function parametersOf(op: PixelOp | AiOp): GivenParameters {
+  if (op.op === 'crop') return { x: 0, y: 0, width: 9, height: 9 };
+  const parameters = (op.example.parameters ?? {}) as GivenParameters;
+  return 'layerAssetId' in parameters ? { ...parameters, layerAssetId: otherId } : parameters;
 }
 
 /** Jobs with one parameter that is null, for each parameter of each op, and of each model that needs no network. */
 function* jobsWithNull(): Generator<Record<string, unknown>> {
   for (const op of Object.values<Op>(OPS)) {
-    if (!('jobType' in op) || op.runs === 'render') continue;
+    if (op.runs !== 'pass' && op.runs !== 'model') continue;
     const takesAssets = op.runs === 'pass' || op.requiresAssets;
     const job = { op: op.op, ...(takesAssets && { assetIds: [assetId] }) };
     const prompt = op.runs === 'model' && op.requiresPrompt ? { prompt: 'A boat' } : {};
