@@ -1389,6 +1389,8 @@ export interface ModelDTO {
   /** The provider's list price per image, USD. */
   provider_price: string;
   provider_price_range?: string;
+  /** Price of one item in credits. Where they differ, parameters decide: a dry run tells which. */
+  credits_per_item: { min: number; max: number };
   /** USD per 1M input tokens. */
   prompt_price?: string;
   /** USD per 1M output tokens. */

@@ -4,7 +4,7 @@ import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { isSandboxModel, type Model, type ModelMode, type ModelsFile, modelsOfMode } from './models.ts';
-import { imageModelPrice } from './prices.ts';
+import { creditsSpanOf, imageModelPrice } from './prices.ts';
 import { ModelData } from './schema.ts';
 
 const ModelsQuery = Type.Object({
@@ -44,6 +44,7 @@ export function modelDataOf(models: ModelsFile, model: Model): ModelData {
     ...{ id, name, description, series, mode, categories },
     image_price_range: priceRange,
     provider_price: providerPrice,
+    credits_per_item: creditsSpanOf(models, model),
     ...withoutAbsentFields({
       provider_price_range: providerPriceRange,
       prompt_price: model.promptPrice,

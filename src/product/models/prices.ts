@@ -41,7 +41,13 @@ export function creditsPerItem(
 }
 
 export function lowestCreditsPerItem(models: ModelsFile, model: Model): number {
-  return creditsForPrice(models, priceSpanOf(model.price.rows).low);
+  return creditsSpanOf(models, model).min;
+}
+
+/** The lowest and the highest credits for one item on a model. */
+export function creditsSpanOf(models: ModelsFile, model: Model): { min: number; max: number } {
+  const { low, high } = priceSpanOf(model.price.rows);
+  return { min: creditsForPrice(models, low), max: creditsForPrice(models, high) };
 }
 
 function creditsForPrice({ markup, creditsPerUsd }: ModelsFile, usd: bigint): number {

@@ -21,6 +21,13 @@ export const ModelData = componentSchema('ModelDTO', {
   image_price_range: Type.String({ description: 'Price per image after markup, one figure or min - max.' }),
   provider_price: Type.String({ description: "The provider's list price per image, USD." }),
   provider_price_range: Type.Optional(Type.String()),
+  credits_per_item: Type.Object(
+    { min: Type.Integer(), max: Type.Integer() },
+    {
+      description:
+        'Price of one item in credits. Where they differ, parameters decide: a dry run tells which.',
+    },
+  ),
   prompt_price: Type.Optional(Type.String({ description: 'USD per 1M input tokens.' })),
   completion_price: Type.Optional(Type.String({ description: 'USD per 1M output tokens.' })),
   context_length: Type.Optional(Type.Integer()),

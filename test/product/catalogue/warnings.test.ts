@@ -130,6 +130,30 @@ const TABLE: Record<
       [['upscale'], ['convert', { format: 'jpeg' }]],
     ],
   },
+  border_cut: {
+    said: [
+      [
+        [
+          ['border', { width: 8 }],
+          ['round_corners', { radius: '50%' }],
+        ],
+        'border_cut 0,1',
+      ],
+      [[['border', { width: 8 }], ['blur'], ['round_corners', { radius: 9 }]], 'border_cut 0,2'],
+    ],
+    silent: [
+      [['border', { width: 8, radius: 9 }]],
+      [
+        ['round_corners', { radius: 9 }],
+        ['border', { width: 8 }],
+      ],
+      [
+        ['border', { width: 8 }],
+        ['crop', { width: 9, height: 9 }],
+        ['round_corners', { radius: 9 }],
+      ],
+    ],
+  },
   enlarge_ignored: {
     said: [
       [

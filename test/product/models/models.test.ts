@@ -138,12 +138,14 @@ t.test('a model is shown with the fields that it has', (t) => {
     mode: 'ai_image',
     image_price_range: '$0.012',
     provider_price: '0.01',
+    credits_per_item: { min: 12, max: 12 },
     max_input_edge: 1024,
     max_input_images: 5,
     image_required: false,
   });
   const shown = modelDataOf(models, draft);
   t.match(shown, { image_required: null, max_input_images: null, provider_price_range: '$0.002 - $0.006' });
+  t.same(shown.credits_per_item, { min: 3, max: 8 });
   t.notOk(Object.hasOwn(shown, 'prompt_price'));
   t.notOk(Object.hasOwn(shown, 'max_input_edge'), 'it takes no image');
   t.match(modelDataOf(models, modelNamed('sandbox-vision')), { support_structured_output: true });

@@ -32,6 +32,13 @@ const FINDINGS: Record<(typeof STEP_WARNING_CODES)[number], { steps: unknown[]; 
     ],
     indexes: [0, 1],
   },
+  border_cut: {
+    steps: [
+      { op: 'border', parameters: { width: 4 } },
+      { op: 'round_corners', parameters: { radius: 9 } },
+    ],
+    indexes: [0, 1],
+  },
   enlarge_ignored: {
     steps: [
       { op: 'thumbnail', parameters: { size: 64 } },

@@ -93,6 +93,18 @@ t.test(
   },
 );
 
+t.test('the margin of tiles lies between two of them', async (t) => {
+  const steps = [overlay({ tile: true, margin: 3, position: 'northwest' })];
+  const { at } = await pictureOf(await sent(steps, [layerPart('layer', logo)]));
+  const [blue, red] = [
+    [0x20, 0x40, 0xc0, 255],
+    [0xc0, 0x40, 0x20, 255],
+  ];
+  t.same([at(3, 3), at(10, 6), at(14, 10), at(58, 3), at(47, 38)], [GREEN, GREEN, GREEN, GREEN, GREEN]);
+  t.same([at(2, 3), at(11, 4), at(13, 6), at(4, 7), at(9, 9)], [blue, blue, blue, blue, blue]);
+  t.same([at(44, 4), at(50, 8)], [red, red]);
+});
+
 t.test('a step, an output and a job with the same second picture make the same bytes', async (t) => {
   const rows: Array<[step: object, key: string]> = [
     [overlay({ opacity: 0.5, position: 'north', margin: 5 }), 'layerAssetId'],

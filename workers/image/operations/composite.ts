@@ -1,6 +1,6 @@
 import type { Size } from '../../formats/size.ts';
 import { BLEND_MODES, overlayPicture } from '../overlay.ts';
-import { MAX_EDGE_PX, placeBoxWithMargin, sizeLimitError } from '../pixels/geometry.ts';
+import { MAX_EDGE_PX, marginPx, placeBoxWithMargin, sizeLimitError } from '../pixels/geometry.ts';
 import { multiplyAlpha, repeatTile } from '../pixels/paint.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation } from './operation.ts';
@@ -23,7 +23,9 @@ export const composite = defineStepOperation({
     blend: parameter.choice(['over', ...BLEND_MODES], 'How the layer mixes with the picture.', {
       default: 'over',
     }),
-    tile: parameter.flag('Whether the layer is repeated over the picture.', { default: false }),
+    tile: parameter.flag('Whether the layer is repeated over the picture, with margin between two of them.', {
+      default: false,
+    }),
   },
   // For blend modes other than `over`, an alpha channel is added and then dropped, which takes a second copy.
   copies: ({ blend }) => (blend === 'over' ? 1 : 2),
@@ -44,7 +46,8 @@ export const composite = defineStepOperation({
         ? placeBoxWithMargin(layer, picture, position, margin)
         : { ...layer, left: x, top: y };
     if (tile) {
-      await overlayPicture(picture, repeatTile(layer, at, picture), { left: 0, top: 0 }, blend);
+      const tiles = repeatTile(layer, at, picture, marginPx(margin, picture));
+      await overlayPicture(picture, tiles, { left: 0, top: 0 }, blend);
       return;
     }
     const drawn = await overlayPicture(picture, layer, at, blend);

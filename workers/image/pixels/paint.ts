@@ -93,22 +93,31 @@ export function pastePixels(onto: Pixels, piece: Pixels, at: { left: number; top
 /**
  * Fills an area with a tile that is repeated in every direction.
  * @param at the position of one tile.
+ * @param gapPx the distance between two tiles, which stays transparent.
  */
-export function repeatTile(tile: Pixels, at: { left: number; top: number }, { width, height }: Size): Pixels {
+export function repeatTile(
+  tile: Pixels,
+  at: { left: number; top: number },
+  { width, height }: Size,
+  gapPx: number,
+): Pixels {
   const { channels } = tile;
+  const period = { width: tile.width + gapPx, height: tile.height + gapPx };
   const rowBytes = width * channels;
   const tileBytes = tile.width * channels;
-  const shiftBytes = modulo(-at.left, tile.width) * channels;
-  const onceBytes = Math.min(rowBytes, tileBytes);
+  const shiftBytes = modulo(-at.left, period.width) * channels;
+  const onceBytes = Math.min(rowBytes, period.width * channels);
   const data = new Uint8Array(rowBytes * height);
-  for (let y = 0; y < Math.min(height, tile.height); y++) {
-    const start = modulo(y - at.top, tile.height) * tileBytes;
-    const source = tile.data.subarray(start, start + tileBytes);
-    const firstTile = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)], onceBytes);
-    data.set(firstTile, y * rowBytes);
+  const source = new Uint8Array(period.width * channels);
+  for (let y = 0; y < Math.min(height, period.height); y++) {
+    const tileRow = modulo(y - at.top, period.height);
+    if (tileRow >= tile.height) continue;
+    source.set(tile.data.subarray(tileRow * tileBytes, (tileRow + 1) * tileBytes));
+    const first = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)], onceBytes);
+    data.set(first, y * rowBytes);
     repeatPrefix(data.subarray(y * rowBytes, (y + 1) * rowBytes), onceBytes);
   }
-  repeatPrefix(data, Math.min(height, tile.height) * rowBytes);
+  repeatPrefix(data, Math.min(height, period.height) * rowBytes);
   return { data, width, height, channels, frames: 1 };
 }
 

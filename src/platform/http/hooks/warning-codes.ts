@@ -9,6 +9,7 @@ export const WARNING_CODES = [
   'no_effect',
   'not_enlarged',
   'enlarge_ignored',
+  'border_cut',
   'resize_shadowed',
   'format_shadowed',
   'metadata_dropped',

@@ -25,6 +25,7 @@ export const STEP_WARNING_CODES = [
   'metadata_dropped',
   'alpha_lost',
   'enlarge_ignored',
+  'border_cut',
   'no_effect',
   'unknown_parameter',
 ] as const;
@@ -46,6 +47,7 @@ export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarnin
       ...repeatedResizeWarnings(steps),
       ...droppedMetadataWarnings(steps),
       ...lostAlphaWarnings(steps, segments[index - 1]),
+      ...cutBorderWarnings(steps),
       ...noEffectWarnings(steps),
       ...unusedSettingWarnings(steps),
       ...steps.flatMap(ineffectiveResizeWarnings),
@@ -149,6 +151,23 @@ function lostAlphaWarnings(pass: PassSteps, before: CompiledSegment | undefined)
   if (last?.transparent !== true) return [];
   const message = `Step ${last.index} makes the picture transparent, but step ${writer.index} writes jpeg, which has no transparency.`;
   return [{ code: 'alpha_lost', message, steps: distinctIndexes(last.index, writer.index) }];
+}
+
+/** Warnings about corners that are rounded after a border, which cuts off the corners of the border. */
+function cutBorderWarnings(pass: PassSteps): StepWarning[] {
+  const placed = placedStepsOf(pass).filter(
+    ({ step: { operation } }) => findStepOperation(operation)?.sizeAfter !== 'kept',
+  );
+  return placed.flatMap(({ index, step }, position) => {
+    const before = placed[position - 1];
+    const isCut =
+      step.operation === 'roundCorners' &&
+      before?.step.operation === 'border' &&
+      (before.step.params.radius ?? 0) === 0;
+    if (!isCut) return [];
+    const message = `Step ${index} rounds the corners of the border that step ${before.index} draws, and cuts them off: send radius to the border.`;
+    return [{ code: 'border_cut', message, steps: [before.index, index] }];
+  });
 }
 
 function noEffectWarnings(pass: PassSteps): StepWarning[] {
