@@ -26,9 +26,8 @@ const MAX_CHECKED_PICTURES = 1_000;
 export async function rasterizeSvg({ input, size, maxPixels }: RasterizeTask): Promise<RasterizeResult> {
   try {
     const safe = sanitizeSvg(input);
-    const tooLarge = await tooLargePictureFailure(safe, maxPixels);
-    if (tooLarge !== undefined) return tooLarge;
-    const replacements = await convertToPngAddresses(safe);
+    const replacements = await replacePictures(safe, maxPixels);
+    if ('kind' in replacements) return replacements;
     const drawing = replacements.size === 0 ? safe : sanitizeSvg(input, replacements);
     const natural = drawing.size ?? (await measureDrawing(drawing));
     const pixels = pixelSizeOfDrawing(size, natural, maxPixels);
@@ -38,45 +37,16 @@ export async function rasterizeSvg({ input, size, maxPixels }: RasterizeTask): P
   }
 }
 
-/**
- * The failure of a drawing with an embedded picture that is larger than a picture may be. Decoding it would take all of
- * the memory or time. A picture that cannot be read is left to the renderer, which omits it.
- */
-async function tooLargePictureFailure(
+/** The new `data:` URLs of embedded pictures, by the old ones, or the failure of a picture that is too large. */
+async function replacePictures(
   { pictures }: SafeDrawing,
-  limit: number,
-): Promise<TaskFailure | undefined> {
-  for (const { file } of pictures.slice(0, MAX_CHECKED_PICTURES)) {
-    const header = sharp(file, { limitInputPixels: false }).metadata();
-    const { width, height } = await header.catch(() => ({ width: 0, height: 0 }));
-    if (width * height <= limit) continue;
-    return {
-      kind: 'failure',
-      code: 'unsupported_format',
-      message: `A picture in the drawing has ${width} × ${height} pixels, and at most ${limit} are read: embed a smaller one.`,
-      details: { limit, received: width * height },
-    };
-  }
-  return undefined;
-}
-
-/** Matches the first bytes of a picture in a format that browsers draw and the renderer does not: GIF, WebP, AVIF. */
-const UNDRAWN_FORMAT_START = /^(?:GIF8|RIFF|.{4}ftypavi[fs])/s;
-
-/**
- * Converts the pictures whose format the renderer does not draw to PNG, and returns their new `data:` URLs, keyed by
- * the old ones. An animation becomes its first frame. A picture that cannot be read is left out.
- */
-async function convertToPngAddresses({ pictures }: SafeDrawing): Promise<Map<string, string>> {
-  const addresses = new Map<string, string>();
-  for (const { address, file } of pictures.slice(0, MAX_CHECKED_PICTURES)) {
-    if (addresses.has(address) || !UNDRAWN_FORMAT_START.test(file.toString('latin1', 0, 12))) continue;
-    const opened = sharp(file, { limitInputPixels: false, autoOrient: true });
-    const png = await encodeOutput(opened.png({ compressionLevel: 1 })).catch(() => undefined);
-    if (png !== undefined)
-      addresses.set(address, `data:image/png;base64,${Buffer.from(png.data).toString('base64')}`);
-  }
-  return addresses;
+  maxPixels: number,
+): Promise<Map<string, string> | TaskFailure> {
+  if (pictures.length === 0) return new Map();
+  // Most drawings have no pictures, and the modules take a tenth of a second to load.
+  const { convertToPngAddresses, tooLargePictureFailure } = await import('./pictures.ts');
+  const checked = pictures.slice(0, MAX_CHECKED_PICTURES);
+  return (await tooLargePictureFailure(checked, maxPixels)) ?? (await convertToPngAddresses(checked));
 }
 
 /** Measures a drawing whose content decides its size, to whole pixels of the decoder. */

@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
+import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { rasterizeSvg } from '../../../workers/vector/rasterize.ts';
 import { sanitizeSvg } from '../../../workers/vector/sanitize.ts';
 
@@ -13,8 +14,8 @@ const image = (address: string) => `<image width="9" height="9" href="${address}
 const filtered = (address: string) =>
   `<filter id="f" x="0" y="0" width="1" height="1"><feImage href="${address}"/></filter><rect width="9" height="9" filter="url(#f)"/>`;
 
-/** Whether a drawing is drawn and green. */
-async function isGreen(text: string): Promise<boolean> {
+/** The middle pixel of a drawing. */
+async function middleOf(text: string): Promise<number[]> {
   const made = await rasterizeSvg({
     input: Buffer.from(text),
     size: { density: 96 },
@@ -22,8 +23,11 @@ async function isGreen(text: string): Promise<boolean> {
   });
   if (!('pixels' in made)) throw new Error(made.message);
   const middle = (4 * made.width + 4) * 4;
-  return [0, 255, 0, 255].every((value, channel) => made.pixels[middle + channel] === value);
+  return [...made.pixels.subarray(middle, middle + 4)];
 }
+
+/** Whether a drawing is drawn and green. */
+const isGreen = async (text: string): Promise<boolean> => `${await middleOf(text)}` === '0,255,0,255';
 
 t.test('a drawing inside of a drawing is drawn, however its address is written', async (t) => {
   const escaped = GREEN.replaceAll('#', '%23').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
@@ -75,6 +79,44 @@ t.test('pictures in every format that browsers draw are drawn, at any depth', as
       `<rect width="9" height="9" fill="#0f0"/>${image(`data:image/${format};base64,${cut}`)}`,
     );
     t.ok(await isGreen(around), `${format}, cut, is left out`);
+  }
+});
+
+t.test('pictures inside are drawn upright and in sRGB, as browsers draw them', async (t) => {
+  const flat = (background: string, side = 9) =>
+    sharp({ create: { width: side, height: side, channels: 3, background } });
+  const rows: [name: string, file: Buffer, expected: number[]][] = [];
+
+  // The quarter at the bottom right is green. Turned by 180 degrees, it is the one that is drawn.
+  const green = await flat('#0f0').png().toBuffer();
+  const quarters = flat('#f00', 18).composite([{ input: green, left: 9, top: 9 }]);
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const turned = quarters.clone().withMetadata({ orientation: 3 });
+    const file = await turned.toFormat(format, { quality: 100, chromaSubsampling: '4:4:4' }).toBuffer();
+    rows.push([`${format} upside down`, file, [0, 255, 0]]);
+  }
+
+  const colour = [200, 100, 50];
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const file = await flat('rgb(200, 100, 50)').withIccProfile('p3').toFormat(format).toBuffer();
+    rows.push([`${format} in Display P3`, file, colour]);
+  }
+  const cmyk = await flat('rgb(200, 100, 50)').toColourspace('cmyk').jpeg().toBuffer();
+  rows.push(['CMYK', cmyk, [...(await sharp(cmyk).raw().toBuffer())].slice(0, 3)]);
+  const linear = await flat('rgb(128, 64, 200)').png().toBuffer();
+  const gamma = buildPngChunk('gAMA', Buffer.of(0, 1, 0x86, 0xa0));
+  // Linear light, as the specification of sRGB converts it.
+  rows.push(['gamma', Buffer.concat([linear.subarray(0, 33), gamma, linear.subarray(33)]), [188, 137, 229]]);
+
+  for (const [name, file, expected] of rows) {
+    const type = /jpeg|CMYK/.test(name) ? 'jpeg' : 'png';
+    const address = `data:image/${type};base64,${file.toString('base64')}`;
+    const inner = svg(`<image width="${name.endsWith('down') ? 18 : 9}" href="${address}"/>`);
+    for (const text of [inner, svg(image(`data:image/svg+xml;base64,${base64(inner)}`))]) {
+      const shown = await middleOf(text);
+      const isNear = expected.every((value, channel) => Math.abs(value - (shown[channel] as number)) <= 12);
+      t.ok(isNear, `${name}: ${shown} for ${expected}`);
+    }
   }
 });
 
