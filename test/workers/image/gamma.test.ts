@@ -84,6 +84,34 @@ t.test('the gamma of a PNG says what its numbers mean, in every kind of PNG', as
   t.equal((await sharp(kept).metadata()).channels, 1, 'a grey picture stays grey');
 });
 
+t.test('every tone of a grey PNG in linear light is that of the specification of sRGB', async (t) => {
+  const shown = (light: number) =>
+    255 * (light <= 0.003_130_8 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
+  for (const [bits, last] of [
+    [8, 255],
+    [16, 65_535],
+  ] as const) {
+    const levels = Array.from({ length: 256 }, (_, level) => (level * last) / 255);
+    const data = bits === 8 ? Uint8Array.from(levels) : Uint16Array.from(levels);
+    const raw = { width: 256, height: 1, channels: 1 } as const;
+    const space = bits === 8 ? 'b-w' : 'grey16';
+    for (const hasAlpha of [false, true]) {
+      const grey = sharp(data, { raw }).toColourspace(space);
+      const png = await (hasAlpha ? grey.ensureAlpha(0.5) : grey).png().toBuffer();
+      const file = withHead(png, gamma(100_000));
+      for (const metadata of ['strip', 'keep'] as const) {
+        const result = await made(file, passOf([], { format: 'png', metadata }));
+        t.equal((await sharp(result.data).metadata()).channels, hasAlpha ? 2 : 1, 'the picture stays grey');
+        const picture = await raster(result.data);
+        const worst = Math.max(
+          ...levels.map((level, x) => Math.abs((picture.at(x, 0)[0] as number) - shown(level / last))),
+        );
+        t.ok(worst <= 1, `${bits} bits, alpha ${hasAlpha}, ${metadata}: ${worst} levels off`);
+      }
+    }
+  }
+});
+
 t.test('cICP comes before a profile, sRGB and gamma; a gamma close to 2.2 is that of sRGB', async (t) => {
   const p3 = await sharp(await drawn(16, 16, () => LINEAR))
     .withIccProfile('p3')

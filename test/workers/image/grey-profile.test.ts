@@ -15,7 +15,12 @@ import { tiffWith } from './tiff-files.ts';
  * 188 in sRGB.
  */
 
-const LINEAR = buildIccProfile({ ...SRGB_PRIMARIES, name: 'Linear grey', curve: (value) => value }, 'grey');
+const LINEAR_RGB = buildIccProfile({ ...SRGB_PRIMARIES, name: 'Linear grey', curve: (value) => value });
+/** A grey profile: the one of RGB, with its space and the name of a curve replaced. */
+const LINEAR = Buffer.from(
+  LINEAR_RGB.toString('latin1').replace('RGB ', 'GRAY').replace('rTRC', 'kTRC'),
+  'latin1',
+);
 const LIGHT = 128 * 257;
 const SHOWN = 188;
 

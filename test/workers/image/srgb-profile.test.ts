@@ -38,7 +38,7 @@ async function shown(file: Uint8Array) {
 
 t.test('the numbers of a picture with an sRGB profile stay as they are', async (t) => {
   const files: [name: string, file: Uint8Array][] = [
-    ['a table of points', withProfile(buildIccProfile(SRGB, 'rgb'))],
+    ['a table of points', withProfile(buildIccProfile(SRGB))],
     ['a power function', await sharp(drawing).withIccProfile('srgb').png().toBuffer()],
     ['WebP', await sharp(drawing).withIccProfile('srgb').webp({ lossless: true }).toBuffer()],
   ];
@@ -56,8 +56,8 @@ t.test('the pictures of cameras and of the web have known profiles', corpus, asy
 
 t.test('pictures with other profiles are converted', async (t) => {
   const files: [name: string, file: Uint8Array][] = [
-    ['another curve', withProfile(buildIccProfile({ ...SRGB, curve: (value) => value ** 1.8 }, 'rgb'))],
-    ['other primaries', withProfile(buildIccProfile({ ...SRGB, red: [0.68, 0.32] }, 'rgb'))],
+    ['another curve', withProfile(buildIccProfile({ ...SRGB, curve: (value) => value ** 1.8 }))],
+    ['other primaries', withProfile(buildIccProfile({ ...SRGB, red: [0.68, 0.32] }))],
     ['Display P3', await sharp(drawing).withIccProfile('p3', { attach: true }).png().toBuffer()],
   ];
   for (const [name, file] of files) {
@@ -67,7 +67,7 @@ t.test('pictures with other profiles are converted', async (t) => {
 });
 
 t.test('a profile that cannot be read is none', async (t) => {
-  const profile = buildIccProfile(SRGB, 'rgb');
+  const profile = buildIccProfile(SRGB);
   for (const bytes of [0, 100, 130, 200, 400]) {
     t.notOk(hasSrgbProfile(withProfile(profile.subarray(0, bytes))), `${bytes} bytes`);
   }

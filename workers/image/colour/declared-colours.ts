@@ -12,7 +12,7 @@ import {
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
-import { greyProfileCurve } from './grey-profile.ts';
+import { convertGreyToSrgb, greyProfileCurve, type LightCurve } from './grey-profile.ts';
 import { buildIccProfile } from './icc-profile.ts';
 import {
   colourSpaceOfCodePoints,
@@ -32,8 +32,8 @@ export interface ColouredFile {
 
 /**
  * Gives a PNG an equivalent ICC profile if it defines its colours in another way, because libvips reads only profiles
- * and takes all other colours for sRGB. A PNG that declares sRGB loses a profile that its declaration overrides. A PNG
- * whose own profile takes precedence is returned unchanged.
+ * and takes all other colours for sRGB. A grey PNG gets the values of sRGB instead. A PNG that declares sRGB loses a
+ * profile that its declaration overrides. A PNG whose own profile takes precedence is returned unchanged.
  */
 export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
@@ -41,10 +41,12 @@ export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Pr
   if (png === undefined || colours === undefined) return { input, isHdr: false };
   if (colours === 'srgb')
     return { input: png.profile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
-  // sharp ignores the profile of 16-bit grey, which is therefore written as RGB.
-  const isGrey = png.isGrey && png.bitDepth <= 8;
-  const file = png.isGrey && !isGrey ? await convertToPng(input) : input;
-  return { input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'), isHdr: colours.isHdr };
+  if (png.isGrey)
+    return {
+      input: withColourChunk(await convertToPng(input, { greyCurve: colours.curve }), NO_BYTES),
+      isHdr: false,
+    };
+  return { input: withNamedColourProfile(input, colours), isHdr: colours.isHdr };
 }
 
 /**
@@ -73,13 +75,12 @@ function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | 
   return isSrgb ? 'srgb' : coloursOfGamma(gamma);
 }
 
-/** A copy of a PNG with an ICC profile of the given colours. */
+/** A copy of a PNG in RGB, with an ICC profile of the given colours. */
 function withNamedColourProfile(
   png: Uint8Array<ArrayBuffer>,
   colours: DeclaredColourSpace,
-  space: 'rgb' | 'grey',
 ): Uint8Array<ArrayBuffer> {
-  const profile = deflateSync(buildIccProfile(colours, space));
+  const profile = deflateSync(buildIccProfile(colours));
   const content = Buffer.concat([Buffer.from('named colours\0\0', 'latin1'), profile]);
   return withColourChunk(png, buildPngChunk('iCCP', content));
 }
@@ -111,7 +112,7 @@ export async function withReadableAvifColours(
   const misread = { isPremultiplied, isLimited: isGrey && hasLimitedRange };
   if (declared === undefined && !isPremultiplied && !misread.isLimited) return { input, isHdr: false };
   const png = await convertToPng(input, misread);
-  const coloured = declared === undefined ? png : withNamedColourProfile(png, declared, 'rgb');
+  const coloured = declared === undefined ? png : withNamedColourProfile(png, declared);
   return { input: coloured, isHdr: declared?.isHdr ?? false, formerFormat: 'avif' };
 }
 
@@ -121,39 +122,48 @@ function declaredAvifColoursOf({ codePoints, profile, isGrey }: AvifColours) {
   return codePoints && colourSpaceOfCodePoints(codePoints);
 }
 
-/** The encodings of pixel values that libvips ignores. */
+/** The encodings of pixel values that libvips ignores or misreads. */
 interface MisreadValues {
   /** Whether the colours are multiplied by alpha. */
-  isPremultiplied: boolean;
+  isPremultiplied?: boolean;
   /** Whether black and white are stored as 16 and 235 (of 255). */
-  isLimited: boolean;
+  isLimited?: boolean;
+  /**
+   * The curve of a grey picture. sharp ignores it in 16 bits. In 8 bits it computes 33 values and interpolates between
+   * them, which makes dark tones of linear light up to 10 levels too dark.
+   */
+  greyCurve?: LightCurve;
 }
 
 /**
  * Converts a picture to a PNG with all its bits and its metadata, without converting its colours to another space. The
  * compression is low, because the PNG is decoded at once.
- * @param misread the encodings that libvips ignores. They are undone in the PNG.
+ * @param misread the encodings that libvips ignores or misreads. They are undone in the PNG.
  */
 async function convertToPng(
   file: Uint8Array<ArrayBuffer>,
-  misread?: MisreadValues,
+  { isPremultiplied, isLimited, greyCurve }: MisreadValues,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const open = () => sharp(file, { failOn: 'error', limitInputPixels: MAX_PIXELS, ignoreIcc: true });
   const isDeep = (await open().metadata()).depth !== 'uchar';
-  const space = isDeep ? 'rgb16' : 'srgb';
+  const [space, greySpace] = isDeep ? (['rgb16', 'grey16'] as const) : (['srgb', 'b-w'] as const);
   const pipeline = open().keepMetadata();
-  if (misread?.isPremultiplied || misread?.isLimited) {
+  if (isPremultiplied || isLimited || greyCurve !== undefined) {
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
-    if (misread.isLimited) expandLimitedRange(pixels);
-    if (misread.isPremultiplied) unpremultiplyAlpha(pixels);
+    if (isLimited) expandLimitedRange(pixels);
+    if (isPremultiplied) unpremultiplyAlpha(pixels);
+    if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
     const { data, width, height, channels } = pixels;
     // sharp cannot attach metadata to raw pixels, so the pixels are laid over those of the file. sharp accepts any
     // typed array here, although its types allow only buffers.
     const input = data as Uint8Array as Buffer;
     pipeline.pipelineColourspace(space);
     pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
+    // Laying pixels over others adds alpha.
+    if (channels < 4) pipeline.removeAlpha();
   }
-  return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
+  pipeline.toColourspace(greyCurve === undefined ? space : greySpace);
+  return (await encodeOutput(pipeline.png({ compressionLevel: 1 }))).data;
 }
 
 /** Expands colours of limited range to the full range, in place. Alpha always has the full range. */

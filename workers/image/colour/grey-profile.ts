@@ -1,8 +1,9 @@
 import { ByteReader } from '../../formats/bytes.ts';
+import { linearToSrgb } from './colour.ts';
 
 /**
- * Reads the curve of a grey ICC profile (ICC.1, 8.3.3), which scanners and photo editors attach. sharp ignores such a
- * profile if the picture has 16 bits.
+ * Reads the curve of a grey ICC profile (ICC.1, 8.3.3), which scanners and photo editors attach, and applies it. sharp
+ * ignores such a profile if the picture has 16 bits.
  */
 
 const PROFILE_HEADER_BYTES = 128;
@@ -11,7 +12,8 @@ const MAX_PROFILE_TAGS = 100;
 /** The number of parameters of each kind of parametric curve (ICC.1, 10.18). */
 const PARAMETER_COUNTS_BY_CURVE_KIND = [1, 3, 4, 5, 7];
 
-type LightCurve = (value: number) => number;
+/** A function from values to linear light, both from 0 to 1. */
+export type LightCurve = (value: number) => number;
 
 /**
  * The curve of a profile, as a function from values to linear light, both from 0 to 1. Undefined for a profile that is
@@ -30,6 +32,27 @@ export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | 
     if (error instanceof RangeError) return undefined;
     throw error;
   }
+}
+
+/**
+ * Converts grey pixels to the curve of sRGB, in place. Alpha stays.
+ * @param isInverted whether 0 is white.
+ */
+export function convertGreyToSrgb(
+  { data, channels }: { data: Uint8Array | Uint16Array; channels: number },
+  curve: LightCurve,
+  isInverted = false,
+): void {
+  const last = 256 ** data.BYTES_PER_ELEMENT - 1;
+  const converted = Uint16Array.from({ length: last + 1 }, (_, level) => {
+    const value = (isInverted ? last - level : level) / last;
+    const srgb = Math.round(last * linearToSrgb(Math.min(1, Math.max(0, curve(value)))));
+    return isInverted ? last - srgb : srgb;
+  });
+  const colours = channels - Number(channels % 2 === 0);
+  for (let at = 0; at < data.length; at += channels)
+    for (let channel = at; channel < at + colours; channel++)
+      data[channel] = converted[data[channel] as number] as number;
 }
 
 function findTagOffset(bytes: ByteReader, name: string): number | undefined {

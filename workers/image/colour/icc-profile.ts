@@ -1,8 +1,8 @@
 import type { Chromaticity } from '../../formats/png.ts';
 
 /**
- * Builds ICC profiles (version 2.4) of displays. An RGB profile has primaries, a white point and one curve for all
- * channels. A grey profile has the curve alone.
+ * Builds ICC profiles (version 2.4) of RGB displays. A profile has primaries, a white point, and one curve for all
+ * channels.
  */
 
 type Vector3 = readonly [number, number, number];
@@ -32,17 +32,16 @@ const CURVE_POINT_COUNT = 4096;
 /** The largest XYZ coordinate that is accepted. Those of displays are at most 1. */
 const MAX_XYZ = 4;
 
-/** Builds the profile of a picture with the given colours, in RGB or in one grey channel. */
-export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'): Buffer {
+/** Builds the profile of an RGB picture with the given colours. */
+export function buildIccProfile(colours: DisplayColours): Buffer {
   const curve = curveTag(colours.curve);
   const tags: [string, Buffer][] = [
     ['desc', descriptionTag(colours.name)],
     ['cprt', tagOfType('text', Buffer.from('No copyright, use freely\0', 'latin1'))],
     ['wtpt', xyzTag(D50_WHITE)],
   ];
-  if (space === 'grey') return assembleProfile('GRAY', [...tags, ['kTRC', curve]]);
   const columns = colorantsOf(colours);
-  return assembleProfile('RGB ', [
+  return assembleProfile([
     ...tags,
     ...['r', 'g', 'b'].flatMap((channel, index): [string, Buffer][] => [
       [`${channel}XYZ`, xyzTag(columns[index] as Vector3)],
@@ -159,7 +158,7 @@ function curveTag(curve: (value: number) => number): Buffer {
 const PROFILE_HEADER_BYTES = 128;
 
 /** Assembles a profile: header, tag table and tags. Tags with equal bytes share them. */
-function assembleProfile(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
+function assembleProfile(tags: [string, Buffer][]): Buffer {
   const table = Buffer.alloc(4 + tags.length * 12);
   table.writeUInt32BE(tags.length);
   const bodies: Buffer[] = [];
@@ -180,7 +179,7 @@ function assembleProfile(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buff
   const header = Buffer.alloc(PROFILE_HEADER_BYTES);
   header.writeUInt32BE(free, 0);
   header.writeUInt32BE(0x02400000, 8);
-  header.write(`mntr${space}XYZ `, 12, 'latin1');
+  header.write('mntrRGB XYZ ', 12, 'latin1');
   header.writeUInt16BE(2024, 24);
   header.writeUInt16BE(1, 26);
   header.writeUInt16BE(1, 28);

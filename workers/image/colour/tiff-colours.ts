@@ -16,7 +16,7 @@ import {
 import { unreadablePictureRefusal } from '../refusal.ts';
 import { linearToSrgb } from './colour.ts';
 import { unpremultiplyAlpha } from './declared-colours.ts';
-import { greyProfileCurve } from './grey-profile.ts';
+import { convertGreyToSrgb, greyProfileCurve } from './grey-profile.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */
@@ -69,7 +69,10 @@ export async function withReadableTiffSamples(
     return { input };
   }
   const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
-  if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
+  if (greyCurve !== undefined) {
+    const isInverted = pixels.photometric === PHOTOMETRIC_INTERPRETATIONS.white;
+    convertGreyToSrgb(pixels, greyCurve, isInverted);
+  }
   const profile = greyCurve === undefined ? 'kept' : 'dropped';
   const rewritten = withRewrittenPage(input, {
     directory,
@@ -96,20 +99,6 @@ function readGreyCurve(bytes: ByteReader, { photometric, bits, sampleFormat, ent
 }
 
 const MAX_16_BIT_LEVEL = 65_535;
-
-/** Converts 16-bit grey to the curve of sRGB, in place. */
-function convertGreyToSrgb(
-  { data, channels, photometric }: PlainPixels,
-  curve: (value: number) => number,
-): void {
-  const isInverted = photometric === PHOTOMETRIC_INTERPRETATIONS.white;
-  const converted = Uint16Array.from({ length: MAX_16_BIT_LEVEL + 1 }, (_, level) => {
-    const value = (isInverted ? MAX_16_BIT_LEVEL - level : level) / MAX_16_BIT_LEVEL;
-    const srgb = Math.round(MAX_16_BIT_LEVEL * linearToSrgb(Math.min(1, Math.max(0, curve(value)))));
-    return isInverted ? MAX_16_BIT_LEVEL - srgb : srgb;
-  });
-  for (let at = 0; at < data.length; at += channels) data[at] = converted[data[at] as number] as number;
-}
 
 function plainPixels(
   bytes: ByteReader,
