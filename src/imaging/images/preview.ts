@@ -7,7 +7,7 @@ import { passesPerFormat } from './formats.ts';
 import type { ImageHeader } from './header/facts.ts';
 import { readNaturalSvgSize } from './header/svg.ts';
 import { type BranchPass, type ImageCall, isStoredFile } from './image-call.ts';
-import { checkPixelCount, headerOfFacts, requireReadableHeader } from './source.ts';
+import { checkPixelCount, doFactsSuffice, headerOfFacts, requireReadableHeader } from './source.ts';
 import { drawingSizeForPass } from './vector.ts';
 
 /** The predicted result of a pass, as far as it is known without decoding its file. */
@@ -74,7 +74,11 @@ async function readPreviewedHeader(
     return { header: requireReadableHeader(file, known, passes[0]?.pass), bytes: file };
   const { facts } = file;
   const isPaced = facts.frames > 1 && passes.some(({ pass }) => pass.decode.maxFps !== undefined);
-  if (!isPaced && facts.format !== 'svg') return { header: headerOfFacts(facts), bytes: null };
+  const suffice = doFactsSuffice(
+    file,
+    passes.map(({ pass }) => pass),
+  );
+  if (!isPaced && suffice) return { header: headerOfFacts(facts), bytes: null };
   const bytes = await file.read();
   return { header: requireReadableHeader(bytes, null, passes[0]?.pass), bytes };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isAnimationFormat } from '../../../workers/image/frames.ts';
+import { isAnimationFormat, selectsFrames } from '../../../workers/image/frames.ts';
 import { type ImageFacts, type ImagePass, MAX_PIXELS, type RasterInput } from '../../../workers/protocol.ts';
 import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
@@ -33,6 +33,16 @@ export function headerOfFacts(facts: ImageObject): ImageHeader {
     channels: (facts.colorSpace === 'b-w' ? 1 : 3) + Number(hasAlpha),
     animated: frames > 1 && isAnimationFormat(format),
   });
+}
+
+/**
+ * Whether the stored facts of a file suffice to check passes. Those of a drawing lack its content. Those of a PNG or an
+ * AVIF lack the number of frames that no decoder reads, which matters to a pass that chooses frames.
+ */
+export function doFactsSuffice({ facts: { format } }: StoredFile, passes: readonly ImagePass[]): boolean {
+  if (format === 'png' || format === 'avif')
+    return passes.every(({ decode }) => (decode.frame ?? 'first') === 'first' && !selectsFrames(decode));
+  return format !== 'svg';
 }
 
 /** A picture that can be sent to an image thread. */
@@ -80,7 +90,7 @@ export class CallPictures {
 
   /**
    * Reads the header of a picture, and draws a vector drawing. A stored file is read when the call has its slot or is
-   * next in the queue, a stored drawing at once.
+   * next in the queue; one whose stored facts do not suffice is read at once.
    * @param size of a drawing.
    * @param passes over the picture; empty for a description and a comparison.
    * @throws unsupported_format as `requireReadableHeader` does; what the reading of a stored drawing throws.
@@ -90,7 +100,7 @@ export class CallPictures {
     size: RequestedDrawingSize,
     passes: readonly ImagePass[],
   ): Promise<ImageSourceFile> {
-    if (isStoredFile(file) && file.facts.format !== 'svg') return sourceOfStoredFile(file, passes, param);
+    if (isStoredFile(file) && doFactsSuffice(file, passes)) return sourceOfStoredFile(file, passes, param);
     const bytes = isStoredFile(file) ? await file.read() : file;
     const opened = openSource(bytes, known, passes, param);
     if (opened.header.format === 'svg') return this.#draw(bytes, opened.header, size, param);

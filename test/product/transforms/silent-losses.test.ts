@@ -171,6 +171,32 @@ t.test('a dry run warns of the frames and pages that will be lost', async (t) =>
   }
 });
 
+t.test('frames that are not read are refused in the same words, sent or stored, run or dry', async (t) => {
+  const sent = animatedPng(stills);
+  const choices = [{ frame: 'all' }, { frame: 1 }, { maxFps: 5 }, { frames: '0..1' }];
+  for (const choice of choices) {
+    const parameters = { ...choice, format: 'webp' };
+    const query = new URLSearchParams(JSON.parse(JSON.stringify(parameters)));
+    const answers = await Promise.all([
+      server.call(`/images/transform?op=convert&${query}`, {
+        key,
+        body: new Uint8Array(sent),
+        type: 'image/png',
+      }),
+      ...['', '?dryRun=true'].map((dry) =>
+        server.call(`/images/transform${dry}`, {
+          key,
+          json: { assetId: animatedPicture, op: 'convert', parameters },
+        }),
+      ),
+    ]);
+    const messages = answers.map(({ status, json }) => `${status} ${json?.error?.message}`);
+    t.same(new Set(messages), new Set([messages[0]]), JSON.stringify(choice));
+    t.match(messages[0], /^400 .*but only the first picture of an animated PNG or AVIF is read/);
+  }
+  t.equal(await warningsOf(opaque, [step('convert', { frame: 0, format: 'webp' })]), null);
+});
+
 t.test(
   'a call warns of the frames of an AVIF sequence, and of a sent animated PNG',
   needsImages(t),
