@@ -23,7 +23,7 @@ export const composite = defineStepOperation({
     blend: parameter.choice(['over', ...BLEND_MODES], 'How the layer mixes with the picture.', {
       default: 'over',
     }),
-    tile: parameter.flag('Whether the layer is repeated over the picture, with margin between two of them.', {
+    tile: parameter.flag('Whether the layer is repeated, with margin between.', {
       default: false,
     }),
   },
