@@ -7,7 +7,7 @@ import {
 } from '../../../workers/protocol.ts';
 import { canLowerEffort, estimatedMs } from './estimates/costs.ts';
 import { frameCountOf } from './estimates/prediction.ts';
-import type { CallAlternatives } from './failures.ts';
+import type { CallAlternatives, LateProgress } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { ImageCall } from './image-call.ts';
 
@@ -15,14 +15,12 @@ import type { ImageCall } from './image-call.ts';
  * What a caller can do instead of a call: change its parameters, by their names in the call, or send jobs that do the
  * same work.
  */
-interface ChangeableCall {
+interface ChangeableCall extends LateProgress {
   /** Maps a parameter of the pass to the field of the call. If absent, the call has no parameters to replace. */
   paramOf?: ((passParam: string) => string) | undefined;
   /** The prefix that the call gives to the parameters of a single op; see `BranchPass`. */
   parametersPrefix?: string | undefined;
   asJobs?: ImageCall['asJobs'];
-  /** The share of the pixels that could be done in time, if the worker measured it. */
-  doableShare?: number | undefined;
 }
 
 /**
@@ -41,7 +39,7 @@ const QUICKEST_ENCODE = { effort: 0 };
 export function alternativesToSlowPasses(
   header: ImageHeader,
   passes: readonly ImagePass[],
-  { paramOf, parametersPrefix = '', asJobs, doableShare }: ChangeableCall,
+  { paramOf, parametersPrefix = '', asJobs, doableShare, wasStarved = false }: ChangeableCall,
 ): CallAlternatives {
   const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
@@ -75,7 +73,7 @@ export function alternativesToSlowPasses(
     if (lower !== undefined) suggest(lower);
     words.push('an image that is smaller by a fifth or more');
   }
-  if (asJobs !== undefined && (doableShare ?? 1) * JOB_TO_CALL_TIME_RATIO > 1) {
+  if (asJobs !== undefined && (wasStarved || (doableShare ?? 1) * JOB_TO_CALL_TIME_RATIO > 1)) {
     const [job, ...others] = asJobs;
     const isOne = job !== undefined && others.length === 0;
     words.push(

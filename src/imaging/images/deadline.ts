@@ -1,7 +1,7 @@
 import { rejectOnAbort } from '../../../workers/transport/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import type { CallAlternatives, WorkTime } from './failures.ts';
+import type { LatePart, WorkTime } from './failures.ts';
 import type { WorkClass } from './slots.ts';
 
 interface DeadlineOptions {
@@ -20,11 +20,8 @@ interface DeadlineOptions {
   createWaitError: () => ApiError;
 }
 
-/**
- * Makes the error of work that took too long.
- * @param alternatives what to send instead of the late part, if the worker reports which part is late.
- */
-type LateErrorMaker = (time: WorkTime, alternatives?: CallAlternatives) => ApiError;
+/** Makes the error of work that took too long. The part is absent if the worker has not reported which one is late. */
+type LateErrorMaker = (time: WorkTime, part?: LatePart) => ApiError;
 
 /**
  * Combines the deadline of a call and the disconnect of its client in one signal. At the deadline, the signal's reason
@@ -90,16 +87,16 @@ export class CallDeadline {
   /**
    * The error at the deadline. It depends on whether the wait or the work took longer. The wait of a job does not
    * count.
-   * @param alternatives what to send instead of the late part, if the worker reports which part is late.
+   * @param part the late part of the work, if the worker reports it.
    */
-  deadlineError(alternatives?: CallAlternatives): ApiError {
+  deadlineError(part?: LatePart): ApiError {
     const { work, clock, createWaitError } = this.#options;
     if (this.#begun === null) return createWaitError();
     const { sinceMs, createWorkError } = this.#begun;
     const waitedMs = work === 'job' ? 0 : this.waitedMs();
     const allowedMs = clock.elapsedMs() - sinceMs;
     if (waitedMs > allowedMs) return createWaitError();
-    return createWorkError({ cpuMs: this.#workCpuMs() ?? allowedMs, allowedMs }, alternatives);
+    return createWorkError({ cpuMs: this.#workCpuMs() ?? allowedMs, allowedMs }, part);
   }
 
   /**

@@ -22,6 +22,21 @@ export interface CallAlternatives {
   words: string;
 }
 
+/** What is known of work that missed its deadline. */
+export interface LateProgress {
+  /** The share of the pixels that could be done in time, if the worker measured it. */
+  doableShare?: number | undefined;
+  /** Whether other work had the processor, so that the measured share says nothing about what a job can do. */
+  wasStarved?: boolean;
+}
+
+/** The part of the work that the worker reports as late. */
+export interface LatePart {
+  /** Returns what to send instead of the part. */
+  alternatives(progress?: LateProgress): CallAlternatives;
+  doableShare?: number | undefined;
+}
+
 /** The CPU time that work has used, and the time that it had, in milliseconds. */
 export interface WorkTime {
   cpuMs: number;
@@ -60,20 +75,15 @@ export function tookTooLongError(retryAfterSeconds: number, alternatives: CallAl
   return deadlineError(message, alternatives.calls, { retryAfterSeconds });
 }
 
-/**
- * The error for a call whose work hardly got CPU time, so that it may be in time on a less busy host. Parameters that
- * take less work are not proposed, because the picture is not at fault.
- */
+/** The error for a call whose work hardly got CPU time, so that it may be in time on a less busy host. */
 export function starvedError(
   retryAfterSeconds: number,
   { cpuMs, allowedMs }: WorkTime,
-  { calls }: CallAlternatives,
+  { calls, words }: CallAlternatives,
 ): ApiError {
   const [used, had] = [cpuMs, allowedMs].map((ms) => (ms / 1_000).toFixed(1));
-  const jobs = calls.filter((call) => !('parameters' in call));
-  const orJob = jobs.length > 0 ? ', or send it as a job, which has more time' : '';
-  const message = `The image was not done in time, because other work had the processor: this work got ${used} s of it within ${had} s. Make the same call again later${orJob}.`;
-  return deadlineError(message, jobs, { retryAfterSeconds });
+  const message = `The image was not done in time, because other work had the processor: this work got ${used} s of it within ${had} s. Make the same call again later${words === '' ? '' : `, or try ${words}`}.`;
+  return deadlineError(message, calls, { retryAfterSeconds });
 }
 
 /** The error for a call that resembles one which has just exceeded its deadline. Its work is not begun. */
@@ -100,15 +110,10 @@ function deadlineError(
 }
 
 /** The facts that decide the error of a call, in addition to the failure of its task. */
-interface FailedCall {
-  deadline: { deadlineError(alternatives: CallAlternatives): ApiError };
+interface FailedCall extends Pick<LatePart, 'alternatives'> {
+  deadline: { deadlineError(part: LatePart): ApiError };
   /** Maps a parameter of the pass to the field of the call. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /**
-   * Returns what the caller can send instead.
-   * @param doableShare the share of the work that could be done, if the worker measured it.
-   */
-  alternatives(doableShare?: number): CallAlternatives;
 }
 
 /**
@@ -121,9 +126,9 @@ export function apiErrorOfFailedCall(
 ): ApiError {
   const { doableShare } = failure;
   if (isLateFailure(failure))
-    return withSearchDetails(deadline.deadlineError(alternatives(doableShare)), failure);
+    return withSearchDetails(deadline.deadlineError({ alternatives, doableShare }), failure);
   const error = apiErrorOfFailure(failure, paramOf);
-  const { calls } = doableShare === undefined ? { calls: [] } : alternatives(doableShare);
+  const { calls } = doableShare === undefined ? { calls: [] } : alternatives({ doableShare });
   const instead = calls.filter((call) => 'parameters' in call);
   if (instead.length === 0) return error;
   return new ApiError(error.code, error.message, { ...error, details: { ...error.details, instead } });

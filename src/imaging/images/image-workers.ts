@@ -8,6 +8,7 @@ import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { checkSameSize, checkScorableSize, predictSuccess } from './estimates/prediction.ts';
+import type { LateProgress } from './failures.ts';
 import { apiErrorOfFailedCall, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
@@ -277,9 +278,10 @@ export class ImageWorkers {
         const output = predictionErrors[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        const alternatives = (doableShare?: number) =>
-          alternativesToSlowPasses(header, [pass], { ...forms, doableShare });
-        return apiErrorOfFailedCall(output, { deadline, paramOf: forms.paramOf, alternatives });
+        return apiErrorOfFailedCall(output, {
+          ...{ deadline, paramOf: forms.paramOf },
+          alternatives: (progress) => alternativesToSlowPasses(header, [pass], { ...forms, ...progress }),
+        });
       });
       if (outputs.length > 1 && outputs.every(isLateError)) throw deadline.deadlineError();
       return { outputs, timings, queueMs };
@@ -354,8 +356,8 @@ export class ImageWorkers {
     const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJobs } = call;
     const { header, prepare } = source;
     const { heldBytes } = pictures;
-    const alternatives = (doableShare?: number) =>
-      alternativesToSlowPasses(header, work.passes, { paramOf, asJobs, doableShare });
+    const alternatives = (progress?: LateProgress) =>
+      alternativesToSlowPasses(header, work.passes, { paramOf, asJobs, ...progress });
     let sentMs = this.#clock.elapsedMs();
     const run = await this.#pools.start(
       {

@@ -201,6 +201,26 @@ t.test('a late call is told whether it waited, worked or had no CPU time; a star
   }
 });
 
+t.test(
+  'late work that hardly had CPU time is sent to a job, however little it could do in its time',
+  async (t) => {
+    let readings = 0;
+    // The second reading is that of the answer: five seconds have passed by then, without any CPU time.
+    const processCpuMs = () => {
+      readings += 1;
+      if (readings === 2) clock.advance(5_000);
+      return 0;
+    };
+    const { workers, clock } = openStandIns(t, {}, { processCpuMs });
+    const asJobs = [{ type: 'convert', parameters: { format: 'avif' } }];
+    const { result } = workers.transform({ ...heavyCall(clock, 'late'), asJobs });
+    const [job] = asJobs;
+    const late = await result.catch((error) => error);
+    t.match(late.message, /had the processor.*a job/);
+    t.same(late.details.instead.at(-1), { job });
+  },
+);
+
 t.test('each output of a call, and a worker that sees the deadline first, tell the same', async (t) => {
   const { workers, clock } = openStandIns(t);
   const { pass, ...call } = heavyCall(clock, 'late');

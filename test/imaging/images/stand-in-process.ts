@@ -14,6 +14,7 @@ const LATE: TaskFailure = {
   code: 'internal_error',
   message: 'The pass was not done by its deadline.',
   details: { reason: 'deadline_exceeded' },
+  doableShare: 0.1,
 };
 
 /**

@@ -11,6 +11,7 @@ import { type LayerHeaders, resolvedEncodeOf } from '../estimates/prediction.ts'
 import {
   type CallAlternatives,
   isLateError,
+  type LatePart,
   likelyTooLongError,
   longWorkFullError,
   poolFullError,
@@ -174,10 +175,14 @@ export class ImagePools {
     const calledMs = clock.nowMs();
     const sized = { ...call, bytes: estimatedMemoryBytes(header, passes, layers) };
     const run = await this.#startIn(choice.name, sized, makeTask);
-    deadline.startWork((time, alternatives = call.alternatives()) =>
+    deadline.startWork((time, { alternatives, doableShare }: LatePart = call) =>
       wasStarved(time)
-        ? starvedError(this.#pools[choice.name].admission.retryAfterSeconds(), time, alternatives)
-        : tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives),
+        ? starvedError(
+            this.#pools[choice.name].admission.retryAfterSeconds(),
+            time,
+            alternatives({ doableShare, wasStarved: true }),
+          )
+        : tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives({ doableShare })),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : calledMs);
