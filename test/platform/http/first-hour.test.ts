@@ -323,7 +323,7 @@ t.test('a query field that an endpoint does not read is named in X-Service-Warni
     200,
     'ignored_parameter:limit,did_you_mean:perPage,ignored_parameter:nonsense',
   ]);
-  t.same(await warned('/assets?perPage=5&collection=a'), [200, null]);
+  t.same(await warned('/assets?perPage=5&collection=a'), [200, 'unknown_collection:a']);
   t.same(await warned('/ops?kind=ai', {}), [200, 'ignored_parameter:kind']);
   t.same(await warned('/jobs?perpage=1&createdform=2026-01-01'), [
     200,
