@@ -90,10 +90,14 @@ t.test('a slow pass yields to quick ones, and less so than items of a batch and 
   const batch = { ...slow, work: 'job', inBatch: true } as const;
   const niceness: number[] = [];
   for (const call of [slow, batch, heavy]) {
-    // A process gets its priority when its first task begins, which may have told it already.
-    await workers.transform(call).result;
-    const { data } = await workers.transform(call).result;
-    niceness.push(Number(Buffer.from(data).toString()) - getPriority());
+    // A process gets its priority when its first task begins, which may have told the one of the start by then.
+    const told: number[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      const { data } = await workers.transform(call).result;
+      told.push(Number(Buffer.from(data).toString()) - getPriority());
+    }
+    // The last calls may go to a thread, because the first were quick. A thread tells no priority.
+    niceness.push(Math.max(...told.filter(Number.isFinite)));
   }
   const [ofSlow = 0, ofBatch = 0, ofHeavy = 0] = niceness;
   t.ok(0 < ofSlow && ofSlow < ofBatch && ofBatch < ofHeavy, String(niceness));
