@@ -43,7 +43,7 @@ export class SafeDrawing {
 
   /** The drawing in its own size, as UTF-8 text. */
   text(): string {
-    return this.#textWith(this.#root.attributes);
+    return this.#markupWith(this.#root.attributes);
   }
 
   /**
@@ -56,7 +56,7 @@ export class SafeDrawing {
     const { width: _width, height: _height, style = '', viewBox, ...others } = this.#root.attributes;
     const box = viewBoxSizeIn(viewBox);
     const size = `width:${px.width}px!important;height:${px.height}px!important;`;
-    return this.#textWith({
+    return this.#markupWith({
       ...others,
       viewBox: (box && viewBox) ?? `0 0 ${natural.width} ${natural.height}`,
       ...(hasSameShape(px, box ?? natural) && { preserveAspectRatio: 'none' }),
@@ -64,7 +64,7 @@ export class SafeDrawing {
     });
   }
 
-  #textWith(attributes: SvgElement['attributes']): string {
+  #markupWith(attributes: SvgElement['attributes']): string {
     const { name } = this.#root;
     const mark = name === 'svg' ? '' : SVG_MARK;
     const factor = enlargementOf(attributes.viewBox);

@@ -161,7 +161,7 @@ export class Readers {
     language: string,
     deadline: CallDeadline,
   ): Promise<TextReading> {
-    const read = async (change: PictureChange): Promise<WordedLine[]> => {
+    const read = async (change: PictureTransform): Promise<WordedLine[]> => {
       const isAsPrepared = change.angle === 0 && change.scale === 1;
       const changed = isAsPrepared ? picture : await this.#changePicture(call, picture, change, deadline);
       return this.#text.read(changed, language, deadline.signal);
@@ -199,7 +199,7 @@ export class Readers {
   async #changePicture(
     { accountId, work, inBatch }: ReadCall,
     { png, width: before }: PreparedPicture,
-    { angle, scale }: PictureChange,
+    { angle, scale }: PictureTransform,
     deadline: CallDeadline,
   ): Promise<PreparedPicture> {
     const terms = { accountId, deadlineMs: deadline.deadlineMs(), signal: deadline.signal };
@@ -220,7 +220,7 @@ function createReaderQueue(): AdmissionQueue {
 }
 
 /** How a picture is changed before it is read: first its scale, then its angle. */
-interface PictureChange {
+interface PictureTransform {
   angle: ReadingAngle;
   scale: number;
 }

@@ -148,9 +148,9 @@ export class BillingStore {
   }
 
   /**
-   * Finds the row with a reference; null when the row is not written.
-   * @param isOfJob whether a job made the movement. Such a movement may change only runs, and is then stored outside
-   * the ledger.
+   * Finds the row of a movement by its reference; null if none has been written yet.
+   * @param isOfJob whether a job made the movement. A movement of a job that changes only the count of runs is stored
+   * outside the ledger, so both places are searched.
    */
   async findRowByReference(
     accountId: string,

@@ -54,7 +54,10 @@ const JOB_INDEXES: readonly IndexSpec[] = [
   },
 ];
 
-/** The age at which the sweep undoes a hidden job. No submit takes that long, so its process must have died. */
+/**
+ * The longest time that a submit can take. A job that is still hidden at this age was left by a dead process, and the
+ * sweep undoes it.
+ */
 export const MAX_SUBMIT_MS = 5 * 60_000;
 /** How long the last writes of a process may still take to reach the store after its death. */
 const MAX_LATE_WRITE_MS = 5_000;

@@ -84,7 +84,7 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
       ...trialForms(definition),
       ...(example === undefined ? [] : jobBlocks(example)),
       headingBlock('Errors'),
-      errorsList(definition),
+      likelyErrorsParagraph(definition),
       headingBlock('More'),
       furtherLinksList(definition),
     ],
@@ -218,7 +218,7 @@ function trialInput(
   };
 }
 
-function errorsList({ kind }: OpDefinition): PageBlock {
+function likelyErrorsParagraph({ kind }: OpDefinition): PageBlock {
   const codes = kind === 'ai' ? MODEL_ERROR_CODES : SYNC_ERROR_CODES;
   const links = codes.flatMap((code) => [pageLink(code, `/docs/errors/${code}`), ', ']);
   return paragraphBlock(

@@ -7,7 +7,7 @@ import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import { checkIsImage } from '../../imaging/images/source.ts';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client.ts';
-import { acceptWarnings } from '../../platform/http/hooks/negotiation.ts';
+import { acceptHeaderWarnings } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../platform/metrics/work.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
@@ -191,7 +191,7 @@ export function measurementHeadersOf({
 
 /** Sends a picture and its size. A warning is added if the client does not accept its media type. */
 export function sendPicture(reply: FastifyReply, { data, contentType, width, height }: PictureFile) {
-  addWarnings(reply, acceptWarnings(reply.request, contentType));
+  addWarnings(reply, acceptHeaderWarnings(reply.request, contentType));
   reply.header('x-service-width', String(width)).header('x-service-height', String(height));
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }

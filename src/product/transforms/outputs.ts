@@ -9,7 +9,7 @@ import { type ApiError, invalidParamError } from '../../platform/http/errors/err
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
 import { undeclaredNamesIn } from '../../platform/http/errors/shapes.ts';
 import { createValidator } from '../../platform/http/errors/validation.ts';
-import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
+import { acceptHeaderWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings, type CallWarning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { nearestName } from '../../platform/ids/nearest.ts';
@@ -123,7 +123,7 @@ export async function sendOutputs(
   const files = outputs.map((output) => outputFileOf(output, request.id));
   const type =
     preferredType(request.headers.accept ?? '*/*', [MULTIPART_MIXED_TYPE, ZIP_TYPE]) ?? MULTIPART_MIXED_TYPE;
-  addWarnings(reply, acceptWarnings(request, type));
+  addWarnings(reply, acceptHeaderWarnings(request, type));
   if (type === ZIP_TYPE) return sendArchive(reply, files, now);
   const boundary = randomText(24);
   const pieces = multipartChunksOf(files, boundary);

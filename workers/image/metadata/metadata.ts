@@ -52,7 +52,9 @@ export async function describeImage(
   { palette, ...hints }: HeaderDecodeHints & Pick<DescribeTask, 'palette'> = {},
 ): Promise<DescribeTaskResult | TaskFailure> {
   const startedMs = performance.now();
-  const decoded = await decodeFile(input, raw, hints).catch((error: unknown) => taskFailureOf(error, true));
+  const decoded = await openMetadataFile(input, raw, hints).catch((error: unknown) =>
+    taskFailureOf(error, true),
+  );
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque, bitDepth } = decoded;
@@ -78,7 +80,7 @@ export async function describeImage(
 }
 
 /** Reads the header of a file and decodes its pixels. */
-async function decodeFile(
+async function openMetadataFile(
   file: Uint8Array<ArrayBuffer>,
   raw: RawPixelShape | undefined,
   hints: HeaderDecodeHints,

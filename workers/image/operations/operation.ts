@@ -224,7 +224,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     profile: (params) => profile?.(filled(params)),
     greyAfter(wasGrey, params) {
       const effect = resolveProperty(source.grey, filled(params));
-      if (effect === 'keeps') return wasGrey && hasGreyColours(parameters, filled(params));
+      if (effect === 'keeps') return wasGrey && hasOnlyGreyColours(parameters, filled(params));
       return effect === 'makes';
     },
     async apply(picture, params, pass) {
@@ -244,7 +244,7 @@ function resolveProperty<P, V extends number | string | boolean | undefined>(
   return typeof fact === 'function' ? fact(params) : fact;
 }
 
-function hasGreyColours(parameters: TProperties, params: SentArguments): boolean {
+function hasOnlyGreyColours(parameters: TProperties, params: SentArguments): boolean {
   return Object.entries(params).every(
     ([name, value]) => parameters[name]?.format !== 'css-color' || isGreyColour(value),
   );

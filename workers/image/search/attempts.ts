@@ -31,7 +31,10 @@ export interface TriedFile {
 export interface SettingLadder {
   settings: readonly EncoderSetting[];
   expected?: (index: number) => number;
-  /** The natural logarithm of the bytes that a file typically has, up to a constant of the picture. */
+  /**
+   * The natural logarithm of the typical size of a file in bytes at a setting. A constant that depends on the picture
+   * is left out.
+   */
   typicalLogBytes?: (index: number) => number;
   /** The tolerance of the search, if the settings lie farther apart than those of other searches. */
   tolerance?: number;

@@ -255,7 +255,10 @@ function nearestFileDetails(
   };
 }
 
-/** The expected values of settings that differ only in quality; empty for other settings. */
+/**
+ * The values of the searched quantity that are expected at the settings. Empty if a setting has no quality and is not
+ * lossless, or if the format has no quality curves.
+ */
 function expectedValuesOf(
   quantity: SearchedQuantity,
   { encode: { format }, pixels }: TargetSearch,

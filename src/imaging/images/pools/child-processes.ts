@@ -37,9 +37,9 @@ interface ChildProcessesOptions<Result> extends TaskProcessOptions {
  * A process is used again only after tasks of at most this memory, because memory that it has not freed would count
  * against the next task.
  */
-const MAX_REUSE_TASK_BYTES = 256 * MEGABYTE_BYTES;
+const MAX_TASK_BYTES_FOR_REUSE = 256 * MEGABYTE_BYTES;
 /** A process is used again only after results of at most this size. */
-const MAX_REUSE_RESULT_BYTES = 64 * MEGABYTE_BYTES;
+const MAX_RESULT_BYTES_FOR_REUSE = 64 * MEGABYTE_BYTES;
 /** The time after which an idle process is ended. */
 const IDLE_PROCESS_TIMEOUT_MS = 60_000;
 
@@ -71,7 +71,7 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
       const { result, sizeBytes, cpuMs } = await process.perform<Task, Result>(task, () =>
         onBegun(process.taskCpuMs),
       );
-      const isLarge = bytes > MAX_REUSE_TASK_BYTES || sizeBytes > MAX_REUSE_RESULT_BYTES;
+      const isLarge = bytes > MAX_TASK_BYTES_FOR_REUSE || sizeBytes > MAX_RESULT_BYTES_FOR_REUSE;
       if (isLarge || signal.aborted || isStillWorking?.(result)) await process.kill();
       else this.#keepForReuse(process);
       return { busyMs: cpuMs, result };

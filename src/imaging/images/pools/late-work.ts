@@ -10,7 +10,7 @@ const LATE_WORK_TTL_MS = LATE_WORK_TTL_SECONDS * 1_000;
 /**
  * Work may begin if it has less than this share of the size of late work of the same kind, because it may be in time.
  */
-const MIN_SIMILAR_SIZE_SHARE = 0.8;
+const MIN_SIZE_RATIO_OF_SIMILAR_WORK = 0.8;
 /**
  * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less
  * busy host.
@@ -93,7 +93,7 @@ export class LateWork {
     this.#forgetOld();
     if (this.#late.size === 0) return 0;
     const smallestLate = this.#late.get(lateWorkKeyOf(accountId, nameOf()));
-    if (smallestLate === undefined || size < MIN_SIMILAR_SIZE_SHARE * smallestLate.size) return 0;
+    if (smallestLate === undefined || size < MIN_SIZE_RATIO_OF_SIMILAR_WORK * smallestLate.size) return 0;
     return Math.ceil((smallestLate.sinceMs + LATE_WORK_TTL_MS - this.#clock.elapsedMs()) / 1_000);
   }
 

@@ -70,7 +70,7 @@ export function* checkJsonInSlices(raw: Buffer, sent = BODY_FIELD): Generator<vo
 
 /**
  * Parses JSON text within the limits.
- * @param startsAt the byte offset of the text in its body, if it is a piece.
+ * @param startsAt the byte offset of the text in the body, if the text is only a part of the body.
  * @throws ApiError invalid_param for malformed text, and for values that are not allowed in a call.
  */
 export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD): unknown {

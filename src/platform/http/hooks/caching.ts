@@ -76,7 +76,7 @@ type ContentCoding = keyof typeof COMPRESSORS;
  * seventh more.
  */
 const IMMUTABLE_CODINGS: readonly ContentCoding[] = ['br', 'gzip'];
-const MUTABLE_CODINGS: readonly ContentCoding[] = ['gzip'];
+const DYNAMIC_RESPONSE_CODINGS: readonly ContentCoding[] = ['gzip'];
 const MIN_COMPRESSIBLE_CHARACTERS = 1_024;
 /** Limit on cached compressed responses. Each static response is compressed once per process and coding. */
 const MAX_CACHED_BODIES = 600;
@@ -102,7 +102,7 @@ const compressResponse: onSendAsyncHookHandler = async (request, reply, payload)
     return request.method === 'HEAD' ? '' : null;
   }
   const isLasting = reply.getHeader('cache-control')?.toString().includes('immutable') ?? false;
-  const coding = codingFor(request, isLasting ? IMMUTABLE_CODINGS : MUTABLE_CODINGS);
+  const coding = codingFor(request, isLasting ? IMMUTABLE_CODINGS : DYNAMIC_RESPONSE_CODINGS);
   if (!isText || payload.length < MIN_COMPRESSIBLE_CHARACTERS || coding === undefined) return payload;
   const body = await compressedText(payload, coding, etag);
   reply.header('content-encoding', coding).header('content-length', String(body.length));

@@ -48,7 +48,7 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
  * Warns that the Accept header does not allow the type of the response, although it allows another type of the
  * endpoint. The header does not choose the type: the parameters of the call do.
  */
-export function acceptWarnings(request: FastifyRequest, contentType: string): CallWarning[] {
+export function acceptHeaderWarnings(request: FastifyRequest, contentType: string): CallWarning[] {
   const { accept = '' } = request.headers;
   if (JSON_ACCEPT_HEADERS.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
   // Fastify copies the options of a route at each access, so they are read only when they are needed.

@@ -13,7 +13,7 @@ export interface StaticFile {
 interface ServedFile {
   /** The path at which the file is served, with the hash of its content. */
   address: string;
-  /** The sources of the modules that it imports by a statement. */
+  /** The URLs of the modules that this module imports statically, and not by `import()`. */
   imports: readonly URL[];
 }
 

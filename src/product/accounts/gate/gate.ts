@@ -226,7 +226,7 @@ export class CallGate {
   #admitFromCache(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;
     const caller = this.#options.authentication.cachedCallerOf(request);
-    if (caller === null || caller.isSuspended || needsSession(config, caller)) return false;
+    if (caller === null || caller.isSuspended || lacksRequiredSession(config, caller)) return false;
     const network = clientNetworkOf(request.ip);
     const rate =
       this.#remainingBlockMs(network) > 0 ? null : this.#admissionCache.admitFromCache(caller, network);
@@ -255,7 +255,7 @@ export class CallGate {
     if (answer.rate?.allowed === false) throw tooManyRequestsError(answer.rate);
     if (caller?.isSuspended && !config.servesSuspended) throw accountSuspendedError();
     if (caller === null && config.access !== 'public') throw missingCredentialError(request);
-    if (needsSession(config, caller)) throw sessionRequiredError();
+    if (lacksRequiredSession(config, caller)) throw sessionRequiredError();
     if (refusal !== null) throw refusal;
     if (!answer.slot) throw noSlotLeftError(kind ?? 'calls', this.#slotLimits[kind ?? 'calls']);
   }
@@ -367,7 +367,7 @@ function credentialIdOf(caller: Caller | null): string | null | undefined {
 }
 
 /** Whether a route requires a session and the caller used an API key. */
-function needsSession({ access }: FastifyContextConfig, caller: Caller | null): boolean {
+function lacksRequiredSession({ access }: FastifyContextConfig, caller: Caller | null): boolean {
   return access === 'session' && caller?.sessionId === null;
 }
 

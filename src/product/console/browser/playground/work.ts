@@ -22,8 +22,8 @@ export type PlaygroundWork =
   | { kind: 'op'; op: string; values: FormValues };
 
 /** The query fields of the console's address that contain the work, with their defaults. */
-export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
-type WorkFields = typeof WORK_FIELDS;
+export const EMPTY_WORK_QUERY = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
+type WorkFields = typeof EMPTY_WORK_QUERY;
 
 const INITIAL_WORK: PlaygroundWork = {
   kind: 'steps',
@@ -52,16 +52,16 @@ export function workFieldsOf(work: PlaygroundWork): WorkFields {
   switch (work.kind) {
     case 'steps':
       return {
-        ...WORK_FIELDS,
+        ...EMPTY_WORK_QUERY,
         steps: JSON.stringify(work.steps),
         outputs: work.outputs.length === 0 ? '' : JSON.stringify(work.outputs),
       };
     case 'preset':
-      return { ...WORK_FIELDS, preset: work.slug };
+      return { ...EMPTY_WORK_QUERY, preset: work.slug };
     case 'template':
-      return { ...WORK_FIELDS, template: work.id, values: JSON.stringify(work.data) };
+      return { ...EMPTY_WORK_QUERY, template: work.id, values: JSON.stringify(work.data) };
     case 'op':
-      return { ...WORK_FIELDS, op: work.op, values: JSON.stringify(work.values) };
+      return { ...EMPTY_WORK_QUERY, op: work.op, values: JSON.stringify(work.values) };
   }
 }
 

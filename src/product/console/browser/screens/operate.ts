@@ -46,7 +46,9 @@ function Operate() {
     everyMs.current,
   );
   everyMs.current =
-    data !== undefined && isServiceIdle(data) ? IDLE_STATE_POLL_INTERVAL_MS : STATE_POLL_INTERVAL_MS;
+    data !== undefined && isServiceHealthyAndIdle(data)
+      ? IDLE_STATE_POLL_INTERVAL_MS
+      : STATE_POLL_INTERVAL_MS;
   const [{ host: chosen }, change] = useQuery({ host: '' });
   const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
   const actions = html`
@@ -72,7 +74,7 @@ function Operate() {
 }
 
 /** Whether the service is idle: nothing is wrong, every process is serving, and no pool has work. */
-function isServiceIdle({ verdict, hosts }: OperatorState): boolean {
+function isServiceHealthyAndIdle({ verdict, hosts }: OperatorState): boolean {
   const processes = hosts.flatMap((host) => host.processes);
   return (
     verdict.tone === 'good' &&

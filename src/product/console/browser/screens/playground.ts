@@ -11,10 +11,10 @@ import { Code } from '../parts/values.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { loadSourcePicture, SourcePicker, type SourcePicture } from '../playground/source.ts';
 import {
+  EMPTY_WORK_QUERY,
   needsPicture,
   type PlaygroundWork,
   parseWork,
-  WORK_FIELDS,
   workFieldsOf,
 } from '../playground/work.ts';
 import type { Offer } from '../playground/work-form.ts';
@@ -24,7 +24,7 @@ import { transport } from '../session.ts';
 const RUN_DEBOUNCE_MS = 500;
 const MAX_UNDO_STEPS = 50;
 /** The query fields of the address. Another screen sets `asset` to open an asset in the playground. */
-const ADDRESS_FIELDS = { ...WORK_FIELDS, asset: '' };
+const ADDRESS_FIELDS = { ...EMPTY_WORK_QUERY, asset: '' };
 
 const PresetDialog = lazyComponent(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
 const Price = lazyComponent(async () => (await import('../playground/price.ts')).Price);
