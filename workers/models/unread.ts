@@ -147,11 +147,11 @@ function hasFlatColours({ data, width }: GreyPicture, area: BoundingBox): boolea
     }
   }
   const pixels = area.width * area.height;
-  return removeMostFrequentLevel(counts) + removeMostFrequentLevel(counts) >= MIN_FLAT_SHARE * pixels;
+  return takeHighestPeak(counts) + takeHighestPeak(counts) >= MIN_FLAT_SHARE * pixels;
 }
 
 /** Removes the most frequent level and its neighbours from the counts, and returns the number of their pixels. */
-function removeMostFrequentLevel(counts: Uint32Array): number {
+function takeHighestPeak(counts: Uint32Array): number {
   const level = counts.indexOf(Math.max(...counts), 1);
   const taken = counts.subarray(level - 1, level + 2);
   const pixels = taken.reduce((sum, count) => sum + count, 0);

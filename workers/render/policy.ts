@@ -106,7 +106,7 @@ export function assetHeaders(contentType: string): Record<string, string> {
   };
 }
 
-/** The flags that restrict the browser itself. */
+/** Flags that cut the browser off from the network, and switch off its background services. */
 export const RESTRICTING_BROWSER_FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--proxy-server=http://proxy.darkroom.invalid:9',

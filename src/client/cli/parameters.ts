@@ -185,7 +185,7 @@ export function requireExactlyOneWorkOption(works: readonly unknown[], alternati
 }
 
 /**
- * Reads a list as JSON, either from the value of an option or from the file at that path.
+ * Reads a JSON list. The value of the option is either the JSON itself or the path of a file that contains it.
  * @throws UsageError
  */
 export async function readListOption(name: string, value: string): Promise<unknown[]> {

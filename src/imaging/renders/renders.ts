@@ -257,14 +257,14 @@ export class SlowAccounts {
   markSlow(accountId: string): void {
     this.#slowUntilMs.delete(accountId);
     this.#slowUntilMs.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_TTL_MS);
-    this.#forgetExpired();
+    this.#forgetExpiredSlowAccounts();
   }
 
   has(accountId: string): boolean {
     return (this.#slowUntilMs.get(accountId) ?? Number.NEGATIVE_INFINITY) > this.#clock.elapsedMs();
   }
 
-  #forgetExpired(): void {
+  #forgetExpiredSlowAccounts(): void {
     const nowMs = this.#clock.elapsedMs();
     for (const [accountId, endsMs] of this.#slowUntilMs) {
       if (endsMs > nowMs) return;

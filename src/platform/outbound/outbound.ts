@@ -261,7 +261,7 @@ function imageTooLargeError(limitBytes: number, param = 'file'): ApiError {
   return new ApiError('payload_too_large', message, { param, details: { limit: limitBytes } });
 }
 
-/** The Retry-After of the host, in seconds or as a date, within bounds. */
+/** The seconds to wait by a Retry-After header (seconds or a date), within bounds; undefined without a valid one. */
 function retryAfterOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);

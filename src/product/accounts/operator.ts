@@ -6,7 +6,8 @@ import type { AccountsStore } from './store.ts';
 
 /**
  * The operator's commands on an account. A change takes effect in every process at once: it flags the credentials of
- * the account, and processes look up a flagged credential again. Changes return false if there is no such account.
+ * the account, and processes look up a flagged credential again. A command with a boolean result returns false if there
+ * is no such account.
  */
 export class AccountAdministration {
   readonly #store: AccountsStore;

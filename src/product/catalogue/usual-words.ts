@@ -88,9 +88,9 @@ addHint(
 
 /**
  * The suggestion for an op that does not exist.
- * @param path where the op was sent.
- * @returns the end of a message (how to do it here, or the likely names, or nothing), the suggested ops, and the change
- * of the call that corrects it, if that change is certain.
+ * @param path the path of the field that contained the op.
+ * @returns the text to append to the message, which says how to do it here or names the likely ops; the likely ops; and
+ * the change that makes the call valid, if it is certain.
  */
 export function suggestOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
   // Some services name an op by a path, such as `/image/resize`.

@@ -226,7 +226,7 @@ export class ItemsStore {
     await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END, ownerEnded: true } });
   }
 
-  /** Ends the leases of all processes, because all have ended. The items do not count this as a death. */
+  /** Ends all leases, because no process runs any more. An item does not count this as the loss of a process. */
   async endAllLeases(): Promise<void> {
     const claimed = { leaseUntil: { $gt: '' }, queue: 'claimed' };
     await this.#items.updateMany(claimed, { $set: { leaseUntil: EXPIRED_LEASE_END } });

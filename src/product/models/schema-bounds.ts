@@ -156,7 +156,7 @@ function leastValueCountOf(
   return Math.max(
     1,
     type === 'object' ? leastValueCountOfObject(schema, leastCountOf) : 1,
-    type === 'array' ? leastValueCountOfList(schema, leastCountOf) : 1,
+    type === 'array' ? minValueCountOfList(schema, leastCountOf) : 1,
     typeof $ref === 'string' ? leastCountOf(targetOf($ref)) : 1,
     ...listOrEmpty(allOf).map(leastCountOf),
     ...[anyOf, oneOf].filter(Array.isArray).map((choice) => Math.min(...choice.map(leastCountOf))),
@@ -173,7 +173,7 @@ function leastValueCountOfObject(schema: JsonSchema, leastCountOf: (part: unknow
   );
 }
 
-function leastValueCountOfList(
+function minValueCountOfList(
   { minItems, prefixItems, items }: JsonSchema,
   leastCountOf: (part: unknown) => number,
 ): number {

@@ -315,7 +315,7 @@ export function estimatedMemoryBytes(
   layers: LayerHeaders = {},
 ): number {
   if (passes.length === 0)
-    return PASS_BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
+    return PASS_BASE_BYTES + decodeMemoryBytesOf(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
   const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + largestLayerBytes(pass, layers)));
   return passes.length === 1 ? peak : peak + bytesHeldBesidePass(header, passes);
 }
@@ -336,7 +336,7 @@ function bytesHeldBesidePass(header: ImageHeader, passes: readonly ImagePass[]):
 }
 
 function peakBytes(header: ImageHeader, pass: ImagePass): number {
-  const decode = PASS_BASE_BYTES + decodeBytes(header);
+  const decode = PASS_BASE_BYTES + decodeMemoryBytesOf(header);
   const skipping = frameSelectionBytes(header, pass);
   const sizes = sizesAfterSteps(header, pass);
   const last = sizes.at(-1) ?? header;
@@ -347,12 +347,12 @@ function peakBytes(header: ImageHeader, pass: ImagePass): number {
 /** The bytes of the largest second picture while it is decoded. Second pictures are processed one at a time. */
 function largestLayerBytes(pass: ImagePass, layers: LayerHeaders): number {
   const each = layerHeadersOf(pass, layers).map(
-    (layer) => decodeBytes(layer) + layer.width * layer.height * LAYER_BYTES_PER_PIXEL,
+    (layer) => decodeMemoryBytesOf(layer) + layer.width * layer.height * LAYER_BYTES_PER_PIXEL,
   );
   return Math.max(0, ...each);
 }
 
-function decodeBytes(header: ImageHeader): number {
+function decodeMemoryBytesOf(header: ImageHeader): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE_BYTES_PER_PIXEL;
   // A page that is rewritten is held three times: as its samples, as its pixels, and as a file.
   if (header.mustBeRewritten) return 3 * header.pixels * bytesPerPixel(header);

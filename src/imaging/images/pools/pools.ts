@@ -100,7 +100,7 @@ const MIN_HEAVY_MS = 2_000;
 const SLOW_NICENESS = 3;
 /**
  * The niceness of heavy passes. At this priority, a pass gets a tenth of a core for which others compete, and all of an
- * idle core. With less, it would starve on a busy host.
+ * idle core. With a smaller share, it would starve on a busy host.
  */
 const HEAVY_NICENESS = 10;
 /**

@@ -222,7 +222,8 @@ export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
   Buffer.from('"\\[]{},:');
 
 /**
- * Counts the names and values of JSON text in one pass over its bytes, which can be interrupted.
+ * Measures JSON text in one pass over its bytes, which can be interrupted: its values, its depth and, if `countsNames`,
+ * about how many different names it has. Names with the same hash count once.
  * @returns a function that continues from its last end, and returns the counts of everything before `end`.
  */
 function createJsonCounter(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonComplexity> {

@@ -21,7 +21,7 @@ export function installMisplacedFields(app: FastifyInstance): void {
     const inBody = fieldNamesOf(route.schema?.body);
     if (inBody.size === 0) return;
     const onlyInBody = [...inBody].filter((name) => !inQuery.has(name));
-    const readInBody = bodyFieldNamesOf(route) ?? inBody;
+    const readInBody = bodyAndDataFieldNamesOf(route) ?? inBody;
     const onlyInQuery = [...inQuery].filter((name) => !readInBody.has(name));
     route.preValidation = [
       ...[route.preValidation ?? []].flat(),
@@ -102,7 +102,7 @@ export function installFieldWarnings(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { schema = {} } = route;
     const readInQuery = route.validatorCompiler === undefined ? fieldNamesOf(schema.querystring) : null;
-    const readInBody = bodyFieldNamesOf(route);
+    const readInBody = bodyAndDataFieldNamesOf(route);
     const [clampedInQuery, clampedInBody] = [
       clampedFieldsOf(schema.querystring),
       clampedFieldsOf(schema.body),
@@ -167,7 +167,7 @@ function ignoredFieldWarnings(sent: unknown, known: ReadonlySet<string> | null):
  * The names of the fields of a body and of its responses. Null if the schema of the body itself decides about other
  * fields.
  */
-function bodyFieldNamesOf({ schema }: RouteOptions): ReadonlySet<string> | null {
+function bodyAndDataFieldNamesOf({ schema }: RouteOptions): ReadonlySet<string> | null {
   const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
   if (body?.properties === undefined || body.additionalProperties !== undefined) return null;
   const answers = Object.values(

@@ -85,7 +85,7 @@ export class IncomingImageReader {
       case 'multipart/form-data':
         return openMultipartBody(request, body);
       default:
-        return singleImageBody(openRawImage(request, body));
+        return singleImageBody(openBodyImage(request, body));
     }
   }
 
@@ -115,7 +115,7 @@ export class IncomingImageReader {
  * Opens a body that is the image itself, whatever its Content-Type.
  * @throws ApiError payload_too_large on `file`.
  */
-export function openRawImage(
+export function openBodyImage(
   request: FastifyRequest,
   body: Readable,
   limitBytes = MAX_UPLOAD_BYTES,

@@ -27,7 +27,7 @@ import {
   type IncomingImage,
   type IncomingImageReader,
   type IncomingImagesBody,
-  openRawImage,
+  openBodyImage,
 } from './intake.ts';
 import { type StoredUpload, type UploadedAsset, type Uploads, uploadUrlExpiry } from './uploads.ts';
 
@@ -130,7 +130,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const { assetId } = request.params;
       const { query } = request;
       const accountId = links.requireOwner({ grant: 'asset-put', id: assetId }, query);
-      using image = openRawImage(request, request.raw);
+      using image = openBodyImage(request, request.raw);
       const options = { clientSignal: clientGoneSignal(reply), palette: query.palette };
       const uploaded = await uploads.upload(accountId, assetId, image, options);
       return successEnvelope('Image stored.', uploadedAssetData(uploaded, query));

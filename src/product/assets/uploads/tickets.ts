@@ -12,7 +12,7 @@ import { type AccountLinks, isSignedLinkRequest } from '../content/links.ts';
 import { ticketNotAcceptedError, ticketWithoutBytesError } from '../errors.ts';
 import { MAX_UPLOAD_BYTES, UPLOAD_URL_LIFE_MS } from '../limits.ts';
 import { Asset, AssetParams, UploadTicket, UploadTicketBody, UploadTicketQuery } from '../schema.ts';
-import { type IncomingImage, openRawImage } from './intake.ts';
+import { type IncomingImage, openBodyImage } from './intake.ts';
 import { assetFieldsOf, uploadedAssetData } from './routes.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -125,7 +125,7 @@ function ticketGrantOf(assetId: string, { contentTypes = '', maxBytes = '' }: Up
 async function openTicketImage(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
   if (isEmpty) throw ticketWithoutBytesError();
-  if (mediaTypeOf(request) !== 'multipart/form-data') return openRawImage(request, request.raw, limitBytes);
+  if (mediaTypeOf(request) !== 'multipart/form-data') return openBodyImage(request, request.raw, limitBytes);
   const options = { bodyLimitBytes: MAX_UPLOAD_BYTES, fileLimitBytes: limitBytes };
   const multipart = await Multipart.open(request, request.body as Readable, options);
   // The rest of the body is read before the file ends, so that a faulty body creates no asset.

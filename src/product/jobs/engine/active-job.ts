@@ -24,7 +24,7 @@ export interface RunnerItemSlot {
   hasSiblings(): boolean;
 }
 
-export interface ItemAtWork {
+export interface RunningItem {
   job: JobDocument;
   item: ClaimedItem;
   slot: RunnerItemSlot;

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { ItemOutcome, JobDocument } from '../job.ts';
-import type { ItemAtWork, RunnerItemSlot } from './active-job.ts';
+import type { RunnerItemSlot, RunningItem } from './active-job.ts';
 import type { JobCompletion } from './completion.ts';
 import type { DecidedItem, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
 
@@ -29,7 +29,7 @@ interface BatcherOptions {
   clock?: Clock;
 }
 
-interface OutcomeToRecord extends ItemAtWork {
+interface OutcomeToRecord extends RunningItem {
   outcome: ItemOutcome;
   /** Aborts the retries when the document store does not respond. */
   signal: AbortSignal;

@@ -22,9 +22,9 @@ import {
 } from '../rules.ts';
 import {
   ActiveJob,
-  type ItemAtWork,
   ItemPrefetch,
   type PendingClaim,
+  type RunningItem,
   type WorkKind,
   workKindOf,
 } from './active-job.ts';
@@ -273,7 +273,7 @@ export class JobRunner {
    * Works on an item and records its outcome. If an error prevents the recording, the item's lease expires, and another
    * process takes the item.
    */
-  async #workAndRecord({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
+  async #workAndRecord({ prefetch, waitSignal }: ActiveJob, work: RunningItem): Promise<void> {
     const { job, item } = work;
     const { signal } = this.#abandonController;
     const startedMs = performance.now();
@@ -293,7 +293,7 @@ export class JobRunner {
   }
 
   /** Has an outcome recorded. If the claim was lost, the output is discarded. */
-  async #record(work: ItemAtWork, outcome: ItemOutcome): Promise<void> {
+  async #record(work: RunningItem, outcome: ItemOutcome): Promise<void> {
     const { job } = work;
     if (await this.#options.batcher.record({ ...work, outcome, signal: this.#abandonController.signal }))
       return;
@@ -303,7 +303,7 @@ export class JobRunner {
   }
 
   /** Handles a failure: the item is put back if a retry may succeed, and fails otherwise. */
-  async #handleFailure(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
+  async #handleFailure(work: RunningItem, failure: ItemWorkFailure): Promise<void> {
     const { job, item } = work;
     if (isUncountedTry(failure, item)) {
       this.#options.metrics.waits.inc({ type: job.type });
@@ -319,7 +319,7 @@ export class JobRunner {
   }
 
   /** Puts an item back because a store is unavailable. The item is claimed again when the store responds. */
-  async #retryAfterOutage({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
+  async #retryAfterOutage({ job, item }: RunningItem, cause: unknown): Promise<void> {
     this.#options.metrics.waits.inc({ type: job.type });
     this.#warningLogger('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
