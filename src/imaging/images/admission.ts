@@ -2,17 +2,17 @@ import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { FairQueue } from '../../platform/queues.ts';
 import { poolFullError } from './failures.ts';
-import type {
-  AdmissionOptions,
-  AdmissionStats,
-  IncomingCall,
-  PoolSlot,
-  PoolSlotRequest,
-  WaitingLimits,
-  WorkClass,
+import {
+  type AdmissionOptions,
+  type AdmissionStats,
+  type IncomingCall,
+  type PoolSlot,
+  type PoolSlotRequest,
+  TakenSlots,
+  type WaitingLimits,
+  type WorkClass,
 } from './slots.ts';
 import { SpacedCallTimes } from './spaced-times.ts';
-import { TakenSlots } from './taken-slots.ts';
 
 type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 

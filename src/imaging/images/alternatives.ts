@@ -164,7 +164,8 @@ export function likelyPixelsWithinTarget(
   return Math.min(MAX_PIXELS, Math.max(ofPhoto, ofDrawing));
 }
 
-function parametersText(parameters: Record<string, unknown>): string {
+/** Parameters as words, such as `maxFrames=1`. */
+export function parametersText(parameters: Record<string, unknown>): string {
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${value}`)
     .join(' with ');

@@ -176,11 +176,10 @@ export function apiErrorOfFailure(
   });
 }
 
-/** The error that a check throws; undefined if the check passes. */
-export function errorThrownBy(check: () => void): ApiError | undefined {
+/** The result of a function, or the ApiError that it throws. */
+export function resultOrApiError<T>(make: () => T): T | ApiError {
   try {
-    check();
-    return undefined;
+    return make();
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;

@@ -8,8 +8,13 @@ import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { checkSameSize, checkScorableSize, predictSuccess } from './estimates/prediction.ts';
-import type { LateProgress } from './failures.ts';
-import { apiErrorOfFailedCall, deadlineExceededError, errorThrownBy, isLateError } from './failures.ts';
+import {
+  apiErrorOfFailedCall,
+  deadlineExceededError,
+  isLateError,
+  type LateProgress,
+  resultOrApiError,
+} from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
@@ -259,12 +264,12 @@ export class ImageWorkers {
     const passes = call.branches.map(({ pass }) => pass);
     const source = await begun.pictures.read(call, NATURAL_DRAWING_SIZE, passes);
     const { header } = source;
-    const predictionErrors = call.branches.map(({ pass, paramOf }) =>
-      errorThrownBy(() => predictSuccess({ header, fileBytes: call.bytes.length }, pass, paramOf)),
+    const predictions = call.branches.map(({ pass, paramOf }) =>
+      resultOrApiError(() => predictSuccess({ header, fileBytes: call.bytes.length }, pass, paramOf)),
     );
-    const fitting = passes.filter((_, index) => predictionErrors[index] === undefined);
-    const [first] = predictionErrors;
-    if (first !== undefined && fitting.length === 0) throw first;
+    const fitting = passes.filter((_, index) => !(predictions[index] instanceof ApiError));
+    const [first] = predictions;
+    if (first instanceof ApiError && fitting.length === 0) throw first;
     const work = { source, passes: fitting, layers: await begun.pictures.readLayers(call.layers) };
     const { result, ended } = await this.#start('branch', begun, work, async (opened, deadlineMs) => ({
       kind: 'branch',
@@ -275,9 +280,11 @@ export class ImageWorkers {
     const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
       const left = ran.values();
       const outputs = call.branches.map(({ pass, ...forms }, index) => {
-        const output = predictionErrors[index] ?? left.next().value;
+        const prediction = predictions[index];
+        if (prediction instanceof ApiError) return prediction;
+        const output = left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
-        if (output instanceof ApiError || output.kind === 'transformed') return output;
+        if (output.kind === 'transformed') return output;
         return apiErrorOfFailedCall(output, {
           ...{ deadline, paramOf: forms.paramOf },
           alternatives: (progress) => alternativesToSlowPasses(header, [pass], { ...forms, ...progress }),

@@ -2,7 +2,7 @@ import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../worker
 import { pixelSizeOfDrawing } from '../../../workers/vector/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { predictSuccess, resolvedEncodeOf } from './estimates/prediction.ts';
-import { apiErrorOfFailure } from './failures.ts';
+import { apiErrorOfFailure, resultOrApiError } from './failures.ts';
 import { passesPerFormat } from './formats.ts';
 import type { ImageHeader } from './header/facts.ts';
 import { readNaturalSvgSize } from './header/svg.ts';
@@ -36,16 +36,10 @@ export async function previewPasses(
 ): Promise<(PredictedResult | ApiError)[]> {
   const { header, bytes } = await readPreviewedHeader(file, passes);
   for (const { pass } of passes) checkPixelCount(header, pass, file.bytes.length);
-  const tryPreview = (pass: BranchPass): PredictedResult | ApiError => {
-    try {
-      return previewPass(header, bytes, file.bytes.length, pass);
-    } catch (error) {
-      if (error instanceof ApiError) return error;
-      throw error;
-    }
-  };
+  const preview = (pass: BranchPass) =>
+    resultOrApiError(() => previewPass(header, bytes, file.bytes.length, pass));
   return passes.map(({ pass, paramOf }) =>
-    joinPreviews(passesPerFormat(pass, header).map((one) => tryPreview({ pass: one, paramOf }))),
+    joinPreviews(passesPerFormat(pass, header).map((one) => preview({ pass: one, paramOf }))),
   );
 }
 

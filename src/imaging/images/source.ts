@@ -5,7 +5,7 @@ import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
 import type { CallCorrection } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { fewerFramesParameters, likelyPixelsWithinTarget } from './alternatives.ts';
+import { fewerFramesParameters, likelyPixelsWithinTarget, parametersText } from './alternatives.ts';
 import type { CallDeadline } from './deadline.ts';
 import { frameCountOf } from './estimates/prediction.ts';
 import { unsupportedFormatError } from './failures.ts';
@@ -254,9 +254,7 @@ export function checkPixelCount(
     pass === null || !header.animated
       ? []
       : fewerFramesParameters(header, pass, { mostPx: likelyPixelsWithinTarget(header, pass, fileBytes) });
-  const words = fewer.flatMap(({ parameters }) =>
-    Object.entries(parameters).map(([name, value]) => `${name}=${value}`),
-  );
+  const words = fewer.map(({ parameters }) => parametersText(parameters));
   const instead =
     words.length === 0 ? 'transform one of its frames (frame=first)' : `read fewer (${words.join(', or ')})`;
   const message = `${size}, its ${keptFrames} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or ${instead}.`;

@@ -10,14 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { CallDeadline } from './deadline.ts';
-import {
-  apiErrorOfFailure,
-  isLateError,
-  likelyTooLongError,
-  starvedError,
-  tookTooLongError,
-  type WorkTime,
-} from './failures.ts';
+import { apiErrorOfFailure, isLateError, type WorkTime } from './failures.ts';
 import {
   type BranchCall,
   type BranchResult,
@@ -27,7 +20,7 @@ import {
   type TransformResult,
 } from './image-call.ts';
 import { ChildProcesses, type TaskProcessOptions } from './pools/child-processes.ts';
-import { LATE_WORK_TTL_SECONDS, type LateWork, wasStarved } from './pools/late-work.ts';
+import { type LateWork, lateWorkError } from './pools/late-work.ts';
 import { WorkerPool } from './pools/pool.ts';
 import type { AccountWorkerTime } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
@@ -124,15 +117,10 @@ export class Rasterizer {
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
     const retryAfterSeconds = lateWork.secondsUntilAllowed(accountId, nameOf, bytes.length);
     if (retryAfterSeconds > 0 && work === 'call')
-      throw likelyTooLongError(
-        { retryAfterSeconds, holdMs: lateWork.nextRefusalDelayMs(accountId) },
-        DRAWING_ALTERNATIVES,
-      );
+      throw lateWork.refusal(accountId, retryAfterSeconds, DRAWING_ALTERNATIVES);
     const ending = new AbortController();
     const lateError = (time: WorkTime) =>
-      wasStarved(time)
-        ? starvedError(this.#pool.admission.retryAfterSeconds(), time, DRAWING_ALTERNATIVES)
-        : tookTooLongError(LATE_WORK_TTL_SECONDS, DRAWING_ALTERNATIVES);
+      lateWorkError(time, this.#pool.admission.retryAfterSeconds(), () => DRAWING_ALTERNATIVES);
     let cancelEnd = () => {};
     // The limit on the time of a drawing does not include the wait for the process or its start, which only the
     // caller's deadline limits.

@@ -7,7 +7,7 @@ import type { CallDeadline } from '../images/deadline.ts';
 import type { AccountWorkerTime } from '../images/pools/work-history.ts';
 import type { WorkClass } from '../images/slots.ts';
 import { drawingTooSlowError, stoppedForOthersError } from './failures.ts';
-import type { RenderThread, SpareRenderThread } from './thread.ts';
+import type { IdleEndingThread, RenderThread } from './thread.ts';
 
 interface RenderPoolOptions {
   threads: readonly RenderThread[];
@@ -18,7 +18,7 @@ interface RenderPoolOptions {
    * An additional thread. With it, no account may have pages in all threads, so a page of another account always finds
    * a thread that no slow page blocks.
    */
-  spare?: SpareRenderThread;
+  spare?: IdleEndingThread;
   /**
    * If set, a page is refused when it was drawn for this many milliseconds while pages of other accounts waited. If
    * absent, a slow page is withdrawn instead, so that it can be drawn in another pool.

@@ -13,7 +13,7 @@ import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusyError, requireRenderedPage, rethrowAsApiError } from './failures.ts';
 import { type PageCall, RenderPool } from './pool.ts';
 import { findSandboxObstacle } from './sandbox.ts';
-import { BrowserThread, type RenderLog, SpareRenderThread } from './thread.ts';
+import { BrowserThread, IdleEndingThread, type RenderLog } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** The value of RENDER_THREADS: the render threads of this process. */
@@ -51,8 +51,9 @@ export const MAX_ADDITIONAL_BROWSERS = 2;
 const SLOTS_PER_THREAD = 2;
 /** The longest time for which a slow page may be drawn while slow pages of other accounts wait. */
 const MAX_FAIR_DRAWING_MS = 5_000;
-/** Idle time after which the browser of the slow pool ends. */
-const SLOW_POOL_IDLE_MS = 60_000;
+/** The idle times after which the browsers of the slow pool and of the spare thread end. */
+const SLOW_IDLE_MS = 60_000;
+const SPARE_IDLE_MS = 300_000;
 /** If a page of a slow account was drawn for at least this long, the account counts as slow for another minute. */
 const MIN_LONG_DRAWING_MS = 1_000;
 /** The niceness of the slow pool, so that other processes get the CPU first. */
@@ -89,8 +90,8 @@ export class Renders {
   readonly #options: RendersOptions;
   readonly #clock: Clock;
   readonly #slowAccounts: SlowAccounts;
-  readonly #spareThread: SpareRenderThread;
-  readonly #slowThread: BrowserThread;
+  readonly #spareThread: IdleEndingThread;
+  readonly #slowThread: IdleEndingThread;
   readonly #commonPool: RenderPool;
   /**
    * The pool for accounts whose page was slow: one browser that draws one page at a time, apart from the pages of other
@@ -98,8 +99,6 @@ export class Renders {
    */
   readonly #slowPool: RenderPool;
   #isSandboxed: boolean;
-  #cancelIdleStop: (() => void) | undefined;
-  #slowPoolStopped: Promise<void> = Promise.resolve();
 
   constructor(options: RendersOptions) {
     const { threads, queueLimit, workerTime, clock = systemClock } = options;
@@ -108,8 +107,8 @@ export class Renders {
     this.#clock = clock;
     this.#isSandboxed = options.sandboxed;
     this.#slowAccounts = new SlowAccounts(clock);
-    this.#slowThread = this.#createThread(SLOW_NICENESS);
-    this.#spareThread = new SpareRenderThread(this.#createThread(), clock);
+    this.#slowThread = new IdleEndingThread(this.#createThread(SLOW_NICENESS), SLOW_IDLE_MS, clock);
+    this.#spareThread = new IdleEndingThread(this.#createThread(), SPARE_IDLE_MS, clock);
     const shared = { queueLimit, onStopped: this.#onStopped, workerTime, clock };
     this.#commonPool = new RenderPool({
       ...shared,
@@ -188,7 +187,6 @@ export class Renders {
   /** Waits for the renders in progress, then ends browsers and threads. */
   async close(): Promise<void> {
     await Promise.all([this.#commonPool, this.#slowPool].map(({ admission }) => admission.whenIdle()));
-    this.#cancelIdleStop?.();
     const threads = [...this.#commonPool.threads(), this.#slowThread, this.#spareThread];
     await Promise.all(threads.map((thread) => thread.stop()));
   }
@@ -199,19 +197,10 @@ export class Renders {
       const result = await this.#commonPool.draw(call);
       if (result !== 'withdrawn') return result;
     }
-    this.#cancelIdleStop?.();
-    await this.#slowPoolStopped;
-    try {
-      const result = await this.#slowPool.draw(call);
-      if (result === 'withdrawn') throw new Error('The slow pool withdrew a page.');
-      if (wasDrawnForLong(result)) this.#slowAccounts.markSlow(call.accountId);
-      return result;
-    } finally {
-      this.#cancelIdleStop?.();
-      this.#cancelIdleStop = this.#clock.after(SLOW_POOL_IDLE_MS, () => {
-        this.#slowPoolStopped = this.#slowThread.stopIfIdle();
-      });
-    }
+    const result = await this.#slowPool.draw(call);
+    if (result === 'withdrawn') throw new Error('The slow pool withdrew a page.');
+    if (wasDrawnForLong(result)) this.#slowAccounts.markSlow(call.accountId);
+    return result;
   }
 
   #isDeprioritized({ accountId, work }: PageCall): boolean {

@@ -44,9 +44,7 @@ export interface RenderThread {
    * @throws LostThreadError
    */
   draw(task: RenderTask, client: RenderClient): Promise<RenderResult>;
-  /** Ends the browser and then the thread if no call is in progress. The next page starts them again. */
-  stopIfIdle(): Promise<void>;
-  /** Ends the browser, then the thread. */
+  /** Ends the browser, then the thread. The next page starts them again. */
   stop(): Promise<void>;
 }
 
@@ -130,10 +128,6 @@ export class BrowserThread implements RenderThread {
     }
   }
 
-  async stopIfIdle(): Promise<void> {
-    if (this.#callCount === 0) await this.stop();
-  }
-
   async stop(): Promise<void> {
     if (this.#pool.threads.length > 0)
       await this.#send({ kind: 'stop' }, Date.now() + STOP_TIMEOUT_MS).catch(() => {});
@@ -141,20 +135,19 @@ export class BrowserThread implements RenderThread {
   }
 }
 
-/** The time without a page after which the browser of the spare thread ends, because it holds 150 MB. */
-const SPARE_IDLE_MS = 300_000;
-
-/** A thread whose browser runs only in the minutes in which several accounts draw pages. */
-export class SpareRenderThread implements RenderThread {
+/** A thread whose browser ends when it has drawn no page for some time, because a browser holds 150 MB. */
+export class IdleEndingThread implements RenderThread {
   readonly #thread: RenderThread;
+  readonly #idleMs: number;
   readonly #clock: Clock;
   #callCount = 0;
   #isWarm = false;
   #cancelIdleStop: (() => void) | undefined;
   #stopped: Promise<void> = Promise.resolve();
 
-  constructor(thread: RenderThread, clock: Clock) {
+  constructor(thread: RenderThread, idleMs: number, clock: Clock) {
     this.#thread = thread;
+    this.#idleMs = idleMs;
     this.#clock = clock;
   }
 
@@ -169,7 +162,6 @@ export class SpareRenderThread implements RenderThread {
 
   async draw(task: RenderTask, client: RenderClient): Promise<RenderResult> {
     this.#cancelIdleStop?.();
-    this.#cancelIdleStop = this.#clock.after(SPARE_IDLE_MS, this.#stopIdle);
     this.#callCount += 1;
     try {
       await this.#stopped;
@@ -178,12 +170,8 @@ export class SpareRenderThread implements RenderThread {
       return answer;
     } finally {
       this.#callCount -= 1;
+      if (this.#callCount === 0) this.#cancelIdleStop = this.#clock.after(this.#idleMs, this.#stopIdle);
     }
-  }
-
-  async stopIfIdle(): Promise<void> {
-    this.#isWarm = false;
-    await this.#thread.stopIfIdle();
   }
 
   async stop(): Promise<void> {
@@ -193,6 +181,7 @@ export class SpareRenderThread implements RenderThread {
   }
 
   readonly #stopIdle = (): void => {
-    this.#stopped = this.stopIfIdle();
+    this.#isWarm = false;
+    this.#stopped = this.#thread.stop();
   };
 }

@@ -5,7 +5,7 @@ import { CallDeadline } from '../../../src/imaging/images/deadline.ts';
 import { AccountWorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import type { WorkClass } from '../../../src/imaging/images/slots.ts';
 import { RenderPool } from '../../../src/imaging/renders/pool.ts';
-import { SpareRenderThread } from '../../../src/imaging/renders/thread.ts';
+import { IdleEndingThread } from '../../../src/imaging/renders/thread.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { manualClock } from '../../support/clock.ts';
 import { drawPage, KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
@@ -17,7 +17,7 @@ const BUDGET_MS = 30_000;
 function openPool({ isSpareWarm = true, fairDrawingMs = undefined as number | undefined } = {}) {
   const clock = manualClock();
   const [first, second] = [standInThread(), standInThread()];
-  const spare = new SpareRenderThread(second, clock);
+  const spare = new IdleEndingThread(second, 300_000, clock);
   const slowAccounts: string[] = [];
   const workerTime = new AccountWorkerTime({ clock, budgetMs: () => BUDGET_MS });
   const pool = new RenderPool({

@@ -13,7 +13,7 @@ export interface StandInCall {
 export interface StandInThread extends RenderThread {
   /** All calls so far. */
   calls: StandInCall[];
-  idleStops: number;
+  stops: number;
 }
 
 export const RENDERED: RenderResult = {
@@ -49,7 +49,7 @@ export function standInThread(): StandInThread {
   let callCount = 0;
   return {
     calls,
-    idleStops: 0,
+    stops: 0,
     get callCount() {
       return callCount;
     },
@@ -68,9 +68,8 @@ export function standInThread(): StandInThread {
         callCount -= 1;
       });
     },
-    async stopIfIdle() {
-      this.idleStops += 1;
+    async stop() {
+      this.stops += 1;
     },
-    async stop() {},
   };
 }

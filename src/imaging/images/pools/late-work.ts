@@ -1,11 +1,18 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
+import type { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { WorkTime } from '../failures.ts';
+import {
+  type CallAlternatives,
+  likelyTooLongError,
+  starvedError,
+  tookTooLongError,
+  type WorkTime,
+} from '../failures.ts';
 import { SpacedCallTimes } from '../spaced-times.ts';
 
 /** The time for which late work is not started again. */
-export const LATE_WORK_TTL_SECONDS = 60;
+const LATE_WORK_TTL_SECONDS = 60;
 const LATE_WORK_TTL_MS = LATE_WORK_TTL_SECONDS * 1_000;
 /**
  * Work may begin if it has less than this share of the size of late work of the same kind, because it may be in time.
@@ -26,8 +33,21 @@ const MAX_REFUSAL_DELAY_MS = 5_000;
 /** The channel that announces late work, as JSON. */
 const LATE_WORK_CHANNEL = 'images/late';
 
+/**
+ * The error for work that missed its deadline, because other work delayed it or because it takes long by itself.
+ * @param retryAfterSeconds the expected wait for a slot, after which delayed work may be tried again.
+ */
+export function lateWorkError(
+  time: WorkTime,
+  retryAfterSeconds: number,
+  alternatives: (wasDelayed: boolean) => CallAlternatives,
+): ApiError {
+  if (wasStarved(time)) return starvedError(retryAfterSeconds, time, alternatives(true));
+  return tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives(false));
+}
+
 /** Whether work used so little CPU time that other work must have delayed it. */
-export function wasStarved({ cpuMs, allowedMs }: WorkTime): boolean {
+function wasStarved({ cpuMs, allowedMs }: WorkTime): boolean {
   return cpuMs < MIN_CPU_SHARE * allowedMs;
 }
 
@@ -98,11 +118,12 @@ export class LateWork {
   }
 
   /**
-   * Milliseconds by which the refusal of late work is delayed; 0 if the account had no refusal in the last second.
+   * The refusal of work that may not begin yet. It is delayed if the account had another one in the last second.
    * Without the delay, a client that repeats such work at once would occupy the CPU by its bodies alone.
    */
-  nextRefusalDelayMs(accountId: string): number {
-    return this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: MIN_REFUSAL_INTERVAL_MS });
+  refusal(accountId: string, retryAfterSeconds: number, alternatives: CallAlternatives): ApiError {
+    const holdMs = this.#refusals.nextDelayMs(accountId, { waitMs: 0, spaceMs: MIN_REFUSAL_INTERVAL_MS });
+    return likelyTooLongError({ retryAfterSeconds, holdMs }, alternatives);
   }
 
   close(): void {

@@ -12,16 +12,13 @@ import {
   type CallAlternatives,
   isLateError,
   type LatePart,
-  likelyTooLongError,
   longWorkFullError,
   poolFullError,
-  starvedError,
-  tookTooLongError,
 } from '../failures.ts';
 import type { ImageHeader } from '../header/facts.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses, type TaskProcessOptions } from './child-processes.ts';
-import { LATE_WORK_TTL_SECONDS, type LateWork, wasStarved } from './late-work.ts';
+import { type LateWork, lateWorkError } from './late-work.ts';
 import { type PoolCall, type StartedWork, WorkerPool, type WorkOutcome } from './pool.ts';
 import { ImageThreads } from './threads.ts';
 import { type AccountWorkerTime, EstimateCorrection } from './work-history.ts';
@@ -168,21 +165,17 @@ export class ImagePools {
     const wasLate = retryAfterSeconds > 0;
     if (wasLate && work !== 'job') {
       call.incoming?.end();
-      const holdMs = lateWork.nextRefusalDelayMs(accountId);
-      throw likelyTooLongError({ retryAfterSeconds, holdMs }, call.alternatives());
+      throw lateWork.refusal(accountId, retryAfterSeconds, call.alternatives());
     }
     const choice = this.#choosePool(call, wasLate);
     const calledMs = clock.nowMs();
     const sized = { ...call, bytes: estimatedMemoryBytes(header, passes, layers) };
     const run = await this.#startIn(choice.name, sized, makeTask);
+    const { admission } = this.#pools[choice.name];
     deadline.startWork((time, { alternatives, doableShare }: LatePart = call) =>
-      wasStarved(time)
-        ? starvedError(
-            this.#pools[choice.name].admission.retryAfterSeconds(),
-            time,
-            alternatives({ doableShare, wasStarved: true }),
-          )
-        : tookTooLongError(LATE_WORK_TTL_SECONDS, alternatives({ doableShare })),
+      lateWorkError(time, admission.retryAfterSeconds(), (wasStarved) =>
+        alternatives({ doableShare, wasStarved }),
+      ),
     );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : calledMs);

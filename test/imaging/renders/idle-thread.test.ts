@@ -1,14 +1,14 @@
 // needs: nothing
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
-import { SpareRenderThread } from '../../../src/imaging/renders/thread.ts';
+import { IdleEndingThread } from '../../../src/imaging/renders/thread.ts';
 import { manualClock } from '../../support/clock.ts';
 import { drawPage, KILLED, standInThread } from './stand-in-render-thread.ts';
 
 function openSpare() {
   const clock = manualClock();
   const thread = standInThread();
-  const spare = new SpareRenderThread(thread, clock);
+  const spare = new IdleEndingThread(thread, 300_000, clock);
   const draw = async (answer?: typeof KILLED) => {
     const drawn = drawPage(spare);
     await soon();
@@ -33,8 +33,8 @@ t.test('its browser ends when it has drawn no page for five minutes', async (t) 
   clock.advance(299_999);
   await draw();
   clock.advance(299_999);
-  t.equal(thread.idleStops, 0);
+  t.equal(thread.stops, 0);
   clock.advance(1);
-  t.equal(thread.idleStops, 1);
+  t.equal(thread.stops, 1);
   t.notOk(spare.isWarm);
 });
