@@ -57,12 +57,8 @@ import {
 export interface ImageWorkersOptions
   extends Pick<
     ImagePoolsOptions,
-    'settings' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
+    'settings' | 'capacity' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
-  /**
-   * The capacity, which an operator may change while the service runs. The pools are then resized, and no call fails.
-   */
-  capacity: ImagePoolsOptions['capacity'];
   clock?: Clock;
   /** Remembers the work that has exceeded its deadline. If absent, only the work of this process is remembered. */
   lateWork?: LateWork;
@@ -281,10 +277,9 @@ export class ImageWorkers {
       const left = ran.values();
       const outputs = call.branches.map(({ pass, ...forms }, index) => {
         const prediction = predictions[index];
-        if (prediction instanceof ApiError) return prediction;
-        const output = left.next().value;
+        const output = prediction instanceof ApiError ? prediction : left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
-        if (output.kind === 'transformed') return output;
+        if (output instanceof ApiError || output.kind === 'transformed') return output;
         return apiErrorOfFailedCall(output, {
           ...{ deadline, paramOf: forms.paramOf },
           alternatives: (progress) => alternativesToSlowPasses(header, [pass], { ...forms, ...progress }),
@@ -380,10 +375,11 @@ export class ImageWorkers {
     const result = run.result.then((result) => {
       this.#lastAnswerMs = this.#clock.elapsedMs();
       const elapsedMs = this.#lastAnswerMs - sentMs;
-      if (isAnswerTo(kind, result))
-        return withCompleteTimings(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
-      if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
-      throw apiErrorOfFailedCall(result, { deadline, paramOf, alternatives });
+      if (result.kind === 'failure') throw apiErrorOfFailedCall(result, { deadline, paramOf, alternatives });
+      if (result.kind !== ANSWER_KINDS[kind])
+        throw new Error('An image worker answered with something else.');
+      const times = { queueMs: run.queueMs, elapsedMs };
+      return withCompleteTimings(result as AnswerTo<K>, times, pictures.drawing);
     });
     return { result, ended: run.ended };
   }
@@ -400,8 +396,4 @@ function createTinyCall(nowMs: number): TransformCall {
     deadlineMs: nowMs + TINY_CALL_TIMEOUT_MS,
     pass: { decode: {}, steps: [], encode: { format: 'png' } },
   };
-}
-
-function isAnswerTo<K extends TaskKind>(kind: K, result: ImageTaskResult): result is AnswerTo<K> {
-  return result.kind === ANSWER_KINDS[kind];
 }

@@ -65,6 +65,7 @@ interface PoolChoice {
 
 export interface ImagePoolsOptions {
   settings: SettingsOf<typeof imagesSettings>;
+  /** An operator may change it while the service runs. The pools are then resized, and no call fails. */
   capacity: Capacity;
   clock: Clock;
   log: EventLog;
