@@ -178,17 +178,21 @@ function sortValuesOf(row: object, sort: SortOrder): unknown[] {
 }
 
 /**
- * The sort values in a cursor.
+ * The sort values in a cursor: text and numbers, the only values that a store compares.
  * @throws ApiError invalid_param on `cursor`.
  */
-export function parseCursor(cursor: string, listing: ListingScope, page: number | undefined): unknown[] {
+export function parseCursor(
+  cursor: string,
+  listing: ListingScope,
+  page: number | undefined,
+): (string | number)[] {
   if (page !== undefined) {
     const message = 'cursor and page exclude each other: send nextCursor back as cursor alone.';
     throw invalidParamError('cursor', message);
   }
   const [bound, ...values] = decodeCursor(cursor);
   const isOurs = bound === listingFingerprintOf(listing) && values.length === listing.sort.length;
-  if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
+  if (!isOurs || !values.every((value) => typeof value === 'string' || typeof value === 'number')) {
     throw invalidParamError(
       'cursor',
       'This cursor belongs to another list: send back the nextCursor that this path answered with the same filters and account.',

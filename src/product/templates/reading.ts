@@ -138,7 +138,7 @@ export async function listTemplates(
     name: 'templates',
     accountId,
     filters: { filter },
-    sort: sortBy('-builtIn', '-updatedAt', '-id'),
+    sort: sortBy('-updatedAt', '-id'),
   };
   const perPage = requestedPageSize(query);
   const builtIns = filter === 'user' ? [] : BUILT_IN_TEMPLATES.map(templateDataOf);
@@ -155,11 +155,10 @@ export async function listTemplates(
   }
 
   if (cursor !== undefined) {
-    const [builtIn, updatedAt, id] = parseCursor(cursor, listing, query.page);
-    const rows =
-      builtIn === true
-        ? await readRows(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
-        : await readRows(builtIns.length, { after: { updatedAt: String(updatedAt), id: String(id) } });
+    const [updatedAt = '', id = ''] = parseCursor(cursor, listing, query.page).map(String);
+    const rows = isBuiltInReference(id)
+      ? await readRows(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
+      : await readRows(builtIns.length, { after: { updatedAt, id } });
     return toListPage(rows, listing, perPage, {});
   }
   const page = requestedPageNumber(query);

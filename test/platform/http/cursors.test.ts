@@ -30,6 +30,21 @@ for (const list of ['/assets', '/jobs', '/feedback', '/credits/ledger', '/templa
   });
 }
 
+t.test('a cursor whose values were altered is refused, or leads to a page of the same account', async (t) => {
+  const { key } = owner;
+  for (const list of ['/assets', '/jobs', '/feedback', '/credits/ledger', '/templates', '/requests']) {
+    const { nextCursor } = (await server.call(`${list}?perPage=1`, { key })).json.meta;
+    const [bound, ...values] = JSON.parse(Buffer.from(nextCursor, 'base64url').toString());
+    for (const value of [true, null, { toString: 1 }, ['a'], -1e300, '\u0000', "' OR 1=1 --", '\ud800']) {
+      const altered = JSON.stringify([bound, ...values.map(() => value)]);
+      const cursor = Buffer.from(altered).toString('base64url');
+      const answer = await server.call(`${list}?perPage=1&cursor=${cursor}`, { key });
+      const isRefused = typeof value !== 'string' && typeof value !== 'number';
+      t.equal(answer.status, isRefused ? 400 : 200, `${list} ${altered}`);
+    }
+  }
+});
+
 t.test('a page past any end is empty, and harms no call after it', async (t) => {
   const { key } = await server.account();
   for (const path of ['/feedback', '/assets', '/templates?filter=user', '/credits/ledger']) {
