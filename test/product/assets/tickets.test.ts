@@ -66,6 +66,20 @@ t.test('an address that was altered, was used or has expired gets one answer', a
   t.equal((await other.send(body)).status, 200, 'none of them used the ticket');
 });
 
+t.test('no part of one limit of a ticket can be sent as a part of the other', async (t) => {
+  const typed = await ticketOf({ contentTypes: ['image/png', 'image/jpeg'], maxBytes: 50 });
+  const limits = 'contentTypes=image/png,image/jpeg&maxBytes=50';
+  t.ok(typed.ticket.url.includes(limits));
+  for (const shifted of [
+    'contentTypes=image/png,image&maxBytes=jpeg/50',
+    'contentTypes=image&maxBytes=png,image/jpeg/50',
+  ]) {
+    const answer = await typed.send(await picture(), typed.ticket.url.replace(limits, shifted));
+    refused(t, answer, 404, 'not_found', 'ticket');
+  }
+  t.equal((await typed.asset()).status, 'PENDING');
+});
+
 t.test('of 20 racing uploads by one ticket one is stored', async (t) => {
   const { objects } = await sharedGallery();
   const { send } = await ticketOf();

@@ -112,9 +112,12 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
   }
 }
 
-/** The right that a ticket's address grants: one upload to an asset, within limits. */
+/**
+ * The right that a ticket's address grants: one upload to an asset, within limits. The id is JSON, because media types
+ * contain slashes: joined by a separator, a part of one limit could be sent as a part of another.
+ */
 function ticketGrantOf(assetId: string, { contentTypes = '', maxBytes = '' }: UploadTicketQuery) {
-  return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` } as const;
+  return { grant: 'upload-ticket', id: JSON.stringify([assetId, contentTypes, maxBytes]) } as const;
 }
 
 /**
