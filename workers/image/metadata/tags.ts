@@ -183,7 +183,7 @@ function iptcResource(iptc: Buffer): Buffer {
 /** The texts of a PNG that the reader did not return, because they are compressed. */
 function missingPngTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
-  input: Uint8Array,
+  input: Uint8Array<ArrayBuffer>,
 ): [string, string][] {
   return pngTexts(input)
     .filter(({ keyword }) => !known.some(([name]) => name === keyword || name.startsWith(`${keyword} (`)))
