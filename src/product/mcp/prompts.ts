@@ -62,14 +62,19 @@ Look at it first. Read the parameters of each op that you need by ops. Send all 
   };
 }
 
+/** The most arguments that are compared with the names of the missing ones. */
+const MAX_COMPARED_ARGUMENTS = 20;
+
 /** The missing arguments of the prompt, and the new names of those that were sent under another name. */
 function promptFix(sent: Record<string, string>) {
   const names = EDIT_PROMPT.arguments.map(({ name }) => name);
   const missing = names.filter((name) => !sent[name]);
-  const fix = Object.keys(sent).flatMap((wrong) => {
-    const [rename] = names.includes(wrong) ? [] : likelyNames(wrong, missing);
-    return rename === undefined ? [] : [{ param: `arguments.${wrong}`, rename: `arguments.${rename}` }];
-  });
+  const fix = Object.keys(sent)
+    .slice(0, MAX_COMPARED_ARGUMENTS)
+    .flatMap((wrong) => {
+      const [rename] = names.includes(wrong) ? [] : likelyNames(wrong, missing);
+      return rename === undefined ? [] : [{ param: `arguments.${wrong}`, rename: `arguments.${rename}` }];
+    });
   return { missing, ...(fix.length === missing.length && { fix }) };
 }
 

@@ -56,8 +56,12 @@ export async function readMcpResource(uri: string, service: Transport): Promise<
   }
 }
 
+/** The most characters of an unknown URI that the error repeats. */
+const MAX_REPEATED_URI_CHARACTERS = 200;
+
 /** The error for a resource that does not exist, with the addresses that were probably meant. */
-function unknownResourceError(uri: string): ResourceNotFoundError {
+function unknownResourceError(sent: string): ResourceNotFoundError {
+  const uri = sent.slice(0, MAX_REPEATED_URI_CHARACTERS).toWellFormed();
   const name = uri.replace(/^.*\//, '').replace(/\.\w+$/, '');
   const pages = new Map(MCP_RESOURCES.map((page) => [page.name, page.uri]));
   const ops = new Map(OP_NAMES.map((op): [string, string] => [op, `${URI_PREFIX}/docs/ops/${op}.md`]));

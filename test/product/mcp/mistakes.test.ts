@@ -117,3 +117,15 @@ const rows: Array<[what: string, call: readonly [string, object], data: object]>
 t.test('a mistake of a client is answered by what corrects it, as data', async (t) => {
   for (const [what, [method, params], data] of rows) t.match(await errorData(method, params), data, what);
 });
+
+t.test(
+  'a call of a million characters gets a short answer, and of many arguments few are compared',
+  async (t) => {
+    const uri = `darkroom:///docs/${'../'.repeat(300_000)}`;
+    t.equal((await errorData('resources/read', { uri })).uri, uri.slice(0, 200));
+    const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`zq${index}`, 'x']));
+    const args = { ...unknown, image: 'a', instruction: 'b' };
+    const missing = ['picture', 'wish'];
+    t.same(await errorData('prompts/get', { name: 'edit_picture', arguments: args }), { missing });
+  },
+);
