@@ -7,11 +7,9 @@ import { checkImageContentType, mediaTypeOf } from '../../platform/http/bodies/i
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
-import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from '../assets/likeness.ts';
 import { SCORE_PARAMETER } from '../catalogue/ops/second-pictures.ts';
 import {
@@ -20,14 +18,9 @@ import {
   MAX_MULTIPART_BYTES,
   parseImageSource,
   readFilePart,
+  refuseUndeclaredFields,
 } from './input.ts';
-import {
-  loadCallImage,
-  type MeteredCallOptions,
-  type PoolCallOptions,
-  runCountedWork,
-  SyncCall,
-} from './metered-call.ts';
+import { type MeteredCallOptions, SyncCall } from './metered-call.ts';
 import { CompareBody } from './transform-schema.ts';
 
 /** Two images to compare, and the parameter to name in errors about the second one. */
@@ -39,8 +32,6 @@ interface ImagePair {
 
 /** Serves POST /images/compare, a synchronous call: the difference between two images of the same size. */
 export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
-  const { imageWorkers } = options;
-
   app.post<{ Querystring: CompareQuery }>(
     '/images/compare',
     {
@@ -59,33 +50,28 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
     async (request, reply) => {
       const syncCall = new SyncCall(request, reply, options);
-      const { caller } = syncCall;
-      const terms = syncCall.reserveQueuePlace(imageWorkers);
+      syncCall.reserveQueuePlace();
       const pair = await readImagePair(request);
       const isScored = request.query.ssimulacra2;
-      const done = await runCountedWork(options.allowance, caller, 'compare', async () => {
-        const one = await loadCallImage(pair.one, options, terms);
-        const other = await loadOtherImage(pair, terms);
-        const bytesIn = one.bytes.length + other.length;
+      const done = await syncCall.run('compare', async () => {
+        const one = await syncCall.load(pair.one);
+        const other = await loadOtherImage(syncCall, pair);
         const paramOf = () => pair.otherParam;
-        const compared = await syncCall.finish(
-          imageWorkers.compare({ ...one, ...terms, other, paramOf, isScored }),
-        );
-        return { bytesIn, ...compared };
+        const call = { ...one, ...syncCall.terms, other, paramOf, isScored };
+        return syncCall.finish(options.imageWorkers.compare(call));
       });
-      syncCall.recordRun('compare', done);
       addWarnings(reply, comparisonWarnings(done));
       return successEnvelope('Images compared.', done.difference);
     },
   );
+}
 
-  /** Loads the second image. Errors name the parameter of the second image instead of the first. */
-  async function loadOtherImage({ other, otherParam }: ImagePair, terms: PoolCallOptions) {
-    const { bytes: loaded, header } = await loadCallImage(other, options, terms, otherParam);
-    const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;
-    requireReadableHeader(bytes, header, null, otherParam);
-    return bytes;
-  }
+/** Loads the second image. Errors name the parameter of the second image instead of the first. */
+async function loadOtherImage(syncCall: SyncCall, { other, otherParam }: ImagePair) {
+  const { bytes: loaded, header } = await syncCall.load(other, otherParam);
+  const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;
+  requireReadableHeader(bytes, header, null, otherParam);
+  return bytes;
 }
 
 const CompareQuery = Type.Object({ ssimulacra2: SCORE_PARAMETER });
@@ -145,8 +131,7 @@ async function readImagePair(request: FastifyRequest): Promise<ImagePair> {
   if (other === undefined) throw missingOtherImageError();
   if (second !== undefined) throw invalidParamError('other', 'other is given more than once: send it once.');
   const fields = await multipart.fields();
-  const [field, ...more] = Object.keys(fields);
-  if (field !== undefined) throw unknownFieldsError([field, ...more], fields);
+  refuseUndeclaredFields(Object.keys(fields), fields, PAIR_SCHEMA);
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
@@ -154,8 +139,7 @@ function parseImagePair(body: unknown): ImagePair {
   if (!isJsonObject(body))
     throw invalidParamError('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
-  const [field, ...more] = Object.keys(others);
-  if (field !== undefined) throw unknownFieldsError([field, ...more], body);
+  refuseUndeclaredFields(Object.keys(others), body, PAIR_SCHEMA);
   const one =
     parseImageSource({ assetId, url }, FIRST_IMAGE_NAMES) ?? throwMissingImageError(FIRST_IMAGE_NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
@@ -165,24 +149,15 @@ function parseImagePair(body: unknown): ImagePair {
 
 const FIRST_IMAGE_NAMES = { assetId: 'assetId', url: 'url' };
 const OTHER_IMAGE_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
+const PAIR_SCHEMA = {
+  properties: CompareBody.properties,
+  elsewhere: 'it takes two images and nothing else',
+};
 
 function throwMissingImageError({ assetId, url }: typeof FIRST_IMAGE_NAMES): never {
   throw invalidParamError(url, `An image is missing: give ${url} or ${assetId}.`, {
     missing: [url, assetId],
   });
-}
-
-function unknownFieldsError(names: readonly [string, ...string[]], sent: object): ApiError {
-  const { properties } = CompareBody;
-  const [param] = names;
-  const schema = { properties, elsewhere: 'it takes two images and nothing else' };
-  const subject = { owner: 'this call', noun: 'field' } as const;
-  const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
-    { param, names, sent, schema },
-    subject,
-  );
-  const details = { allowed: Object.keys(properties), ...withoutAbsentFields({ suggest }) };
-  return invalidParamError(param, message, details, corrections);
 }
 
 export function comparisonWarnings(result: Pick<CompareResult, 'comparesFirstFrames'>): CallWarning[] {

@@ -11,7 +11,7 @@ import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import { OUTPUT_FORMATS } from '../catalogue/parameters.ts';
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
-import type { CompiledCallPass } from './transform-call.ts';
+import type { CompiledTransformCall } from './transform-call.ts';
 
 const sizeOrNullField = (description: string) =>
   Type.Union([Type.Integer(), Type.Null()], { description: `${description}; null if only the pixels tell.` });
@@ -50,7 +50,7 @@ export const OutputEstimates = componentSchema('OutputEstimates', {
 /** What a dry run estimates: an image, and the passes over it. */
 export interface DryRunWork {
   image: LoadedImage;
-  branches: readonly CompiledCallPass[];
+  branches: readonly CompiledTransformCall[];
   caller: Caller;
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { imageEncodingOf } from '../../imaging/images/unsupported-formats.ts';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
@@ -111,8 +111,7 @@ export async function readCallInput(
     const texts = await multipart.fields();
     request.body = texts;
     refuseMisplacedFields(request, contents);
-    const misplaced = multipart.otherFileNames.find((name) => WORK_FIELDS.includes(name));
-    if (misplaced !== undefined) throw fieldSentAsFileError(misplaced);
+    refuseFieldSentAsFile(multipart.otherFileNames);
     const files = await multipart.additionalFiles();
     return { kind: 'bytes', ...file, fields: parseMultipartFields(texts, contents), files };
   }
@@ -196,10 +195,8 @@ function parseJsonInput(body: unknown, contents: BodyContents): CallInput {
   if (!isJsonObject(body))
     throw invalidParamError('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
-  const [other, ...others] = Object.keys(work).filter(
-    (name) => contents === 'image' || !WORK_FIELDS.includes(name),
-  );
-  if (other !== undefined) throw unknownFieldsError([other, ...others], body, contents);
+  const unknown = Object.keys(work).filter((name) => contents === 'image' || !WORK_FIELDS.includes(name));
+  refuseUnknownFields(unknown, body, contents);
   const fields = parseWorkFields(work);
   const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url', takesFile: true });
   if (source !== null) return { ...source, fields, files: [] };
@@ -244,19 +241,21 @@ const MISPLACED_FIELDS: Record<string, FieldHint> = {
 };
 
 /**
- * The error for a field such as `op` or `steps` that was sent as a file. Other unknown files are ignored, but ignoring
- * this one would change the work.
+ * Refuses a field such as `op` or `steps` that was sent as a file. Other unknown files are ignored, but ignoring this
+ * one would change the work.
  */
-function fieldSentAsFileError(name: string): ApiError {
+function refuseFieldSentAsFile(files: readonly string[]): void {
+  const name = files.find((file) => WORK_FIELDS.includes(file));
+  if (name === undefined) return;
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;
-  return invalidParamError(name, message);
+  throw invalidParamError(name, message);
 }
 
-function unknownFieldsError(
-  names: readonly [string, ...string[]],
+function refuseUnknownFields(
+  names: readonly string[],
   sent: Record<string, unknown>,
   contents: BodyContents,
-): ApiError {
+): void {
   const isImage = contents === 'image';
   const allowed = isImage ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
   const schema = {
@@ -267,14 +266,27 @@ function unknownFieldsError(
       : 'the parameters of op go into parameters, or into the query',
     ...(!isImage && { within: { ...WITHIN_PARAMETERS, checks: () => true } }),
   };
-  const [param] = names;
+  const [param = ''] = names;
+  refuseUndeclaredFields(names, sent, schema, decodingCorrections(param, sent[param]));
+}
+
+/**
+ * Refuses fields of a body that its schema does not declare.
+ * @param certain corrections that replace the likely ones, if there are any.
+ */
+export function refuseUndeclaredFields(
+  [param, ...others]: readonly string[],
+  sent: object,
+  schema: Partial<TSchema> & { properties: object },
+  certain: CallCorrection[] = [],
+): void {
+  if (param === undefined) return;
   const { message, corrections, suggest } = undeclaredFieldsDiagnosis(
-    { param, names, sent, schema },
+    { param, names: [param, ...others], sent, schema },
     CALL_VIOLATION_SUBJECT,
   );
-  const encoded = decodingCorrections(param, sent[param]);
-  const details = { allowed, ...withoutAbsentFields({ suggest }) };
-  return invalidParamError(param, message, details, encoded.length > 0 ? encoded : corrections);
+  const details = { allowed: Object.keys(schema.properties), ...withoutAbsentFields({ suggest }) };
+  throw invalidParamError(param, message, details, certain.length > 0 ? certain : corrections);
 }
 
 /**
@@ -302,14 +314,11 @@ export function parseImageUrl(value: unknown, param: string, takesFile = false):
   const [replace, ...others] = isData ? [] : urlsIn(url);
   const corrections = takesFile ? decodingCorrections(param, url) : [];
   if (replace !== undefined && others.length === 0) corrections.push({ param, replace });
-  if (/^ast_\w+$/.test(url)) corrections.push({ param, rename: param.replace(/url$/i, assetFieldFor) });
+  // The field for an asset is assetId instead of url, and otherAssetId instead of otherUrl.
+  const rename = param.replace(/url$/, 'assetId').replace(/Url$/, 'AssetId');
+  if (/^ast_\w+$/.test(url)) corrections.push({ param, rename });
   const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
   throw invalidParamError(param, message, details, corrections);
-}
-
-/** Replaces `url` at the end of a field's name: `url` becomes `assetId`, and `otherUrl` becomes `otherAssetId`. */
-function assetFieldFor(field: string): string {
-  return field === 'url' ? 'assetId' : 'AssetId';
 }
 
 /** The URLs within a longer text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
@@ -317,7 +326,6 @@ function urlsIn(text: string): string[] {
   return text.slice(0, MAX_CHARACTERS_SEARCHED_FOR_URL).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
 }
 
-/** How many characters of a text are searched for URLs. */
 const MAX_CHARACTERS_SEARCHED_FOR_URL = 4_000;
 
 /**
@@ -330,8 +338,7 @@ function suggestedUrls(text: string): string[] {
 }
 
 function parseMultipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
-  const [field] = Object.keys(sent);
-  if (contents === 'image' && field !== undefined) throw unknownFieldsError([field], sent, contents);
+  if (contents === 'image') refuseUnknownFields(Object.keys(sent).slice(0, 1), sent, contents);
   const { op, preset, parameters, steps, outputs, ...texts } = sent;
   const workFields = parseWorkFields({
     op,

@@ -14,7 +14,7 @@ import { findOp } from '../catalogue/index.ts';
 import type { GivenParameters } from '../catalogue/op.ts';
 import type { PresetStep, RequestedStep } from '../catalogue/plan/step.ts';
 import { type ImageSource, MAX_MULTIPART_BYTES, parseImageUrl } from './input.ts';
-import { loadCallImage, type MeteredCallOptions, type PoolCallOptions } from './metered-call.ts';
+import type { SyncCall } from './metered-call.ts';
 
 /** A second picture of a call, which its steps read. */
 export interface RequestedLayer {
@@ -114,11 +114,6 @@ function partLayer(name: string): RequestedLayer {
   return { id: `part:${name}`, source: { kind: 'part', name }, param: name };
 }
 
-/** Whether all second pictures are assets. Only then could a job read them. */
-export function areAllLayersAssets(layers: readonly RequestedLayer[]): boolean {
-  return layers.every(({ source }) => source.kind === 'asset');
-}
-
 /**
  * Checks that the body contains each part that steps read exactly once, and no other second pictures.
  * @throws ApiError invalid_param on the part.
@@ -145,20 +140,19 @@ export function checkLayerParts(layers: readonly RequestedLayer[], files: readon
 
 /**
  * Loads the second pictures of a call one after the other. Together they may be as large as a body.
- * @throws the errors of `loadCallImage`, on the field or the part of the picture; payload_too_large.
+ * @throws the errors of `SyncCall.load`, on the field or the part of the picture; payload_too_large.
  */
 export async function loadLayers(
   sent: readonly RequestedLayer[],
   files: readonly AdditionalFile[],
-  options: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
-  terms: PoolCallOptions,
+  syncCall: SyncCall,
 ): Promise<{ layers?: LayerFiles }> {
   if (sent.length === 0) return {};
   const layers: Record<string, LayerFiles[string]> = {};
   let sizeBytes = 0;
   for (const { id, source, param } of sent) {
     if (layers[id] !== undefined) continue;
-    const image = await loadCallImage(findLayerSource(source, files), options, terms, param);
+    const image = await syncCall.load(findLayerSource(source, files), param);
     sizeBytes += image.bytes.length;
     if (sizeBytes > MAX_MULTIPART_BYTES) throw layersTooLargeError(param);
     layers[id] = { ...image, param };

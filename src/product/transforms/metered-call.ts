@@ -31,8 +31,6 @@ export interface MeteredCallOptions {
   now: () => Date;
 }
 
-type SyncCallOptions = Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>;
-
 /**
  * What a pool needs to know about a call: the account, the deadline, and a signal that aborts when the client
  * disconnects.
@@ -54,7 +52,8 @@ interface TimedRun {
   /** How long the call waited for a thread, in milliseconds. */
   queueMs: number;
   timings: Partial<PassTimings>;
-  bytesIn: number;
+  /** The size of what was processed in bytes. Default: that of the loaded images. */
+  bytesIn?: number;
   /** The size of the result in bytes; absent if no bytes are sent. */
   bytesOut?: number;
 }
@@ -71,18 +70,24 @@ export function addTimingsToFailedCalls(app: FastifyInstance): void {
   });
 }
 
-/** A synchronous call between its admission and its response. Its time counts from the first byte of the request. */
+/**
+ * A synchronous call between its admission and its response: it loads the images, waits for the work on them, and
+ * records the run. Its time counts from the first byte of the request.
+ */
 export class SyncCall {
   readonly caller: Caller;
-  readonly terms: PoolCallOptions;
+  /** What each pool needs to know about the call. */
+  terms: PoolCallOptions;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
-  readonly #options: SyncCallOptions;
+  readonly #options: MeteredCallOptions;
   readonly #admitMs: number;
+  /** The size of the images that were loaded. It is counted before a worker takes their bytes. */
+  #bytesIn = 0;
   /** The last work: how long the call took before this work began, and how long the work waited in the queue. */
   #lastWork: { fetchMs: number; waitedMs(): number } | undefined;
 
-  constructor(request: FastifyRequest, reply: FastifyReply, options: SyncCallOptions) {
+  constructor(request: FastifyRequest, reply: FastifyReply, options: MeteredCallOptions) {
     this.caller = options.gate.requireCaller(request);
     this.#request = request;
     this.#reply = reply;
@@ -97,10 +102,18 @@ export class SyncCall {
    * Gives the call a place in the queue of the image pool while its body is being read.
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
-  reserveQueuePlace(imageWorkers: ImageWorkers): PoolCallOptions {
+  reserveQueuePlace(): void {
+    const { imageWorkers } = this.#options;
     const incoming = imageWorkers.admitIncoming(this.caller.accountId, announcedBytes(this.#request) ?? 0);
     this.#reply.raw.once('close', incoming.end);
-    return { ...this.terms, incoming };
+    this.terms = { ...this.terms, incoming };
+  }
+
+  /** Loads an image of the call. The parameters and the errors are those of `loadCallImage`. */
+  async load(source: ImageSource, param?: string): Promise<LoadedImage> {
+    const image = await loadCallImage(source, this.#options, this.terms, param);
+    this.#bytesIn += image.bytes.length;
+    return image;
   }
 
   /**
@@ -113,8 +126,15 @@ export class SyncCall {
     return work.result;
   };
 
+  /** Runs work that counts as one run of an op, and records it. The errors are those of `runCountedWork`. */
+  async run<T extends TimedRun>(op: string, work: () => Promise<T>): Promise<T> {
+    const done = await runCountedWork(this.#options.allowance, this.caller, op, work);
+    this.recordRun(op, done);
+    return done;
+  }
+
   /** Sets the header Server-Timing, and counts the run of the op. */
-  recordRun(op: string, { queueMs, timings, bytesIn, bytesOut = 0 }: TimedRun): void {
+  recordRun(op: string, { queueMs, timings, bytesIn = this.#bytesIn, bytesOut = 0 }: TimedRun): void {
     const times = { ...this.times(), queueMs, ...timings };
     this.#reply.header('server-timing', serverTiming({ ...NO_WORK_TIMINGS, ...times }));
     this.#reply.header('x-service-duration-ms', String(workerMs(times)));

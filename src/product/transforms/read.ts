@@ -9,22 +9,11 @@ import { checkOpParameters } from '../catalogue/checks/check.ts';
 import { parseOpParameters } from '../catalogue/checks/spelling.ts';
 import { OPS } from '../catalogue/index.ts';
 import { parseBodyFields, readCallInput } from './input.ts';
-import {
-  loadCallImage,
-  type MeteredCallOptions,
-  runCountedWork,
-  SyncCall,
-  workerMs,
-} from './metered-call.ts';
+import { type MeteredCallOptions, SyncCall, workerMs } from './metered-call.ts';
 import { ImageReferenceBody } from './transform-schema.ts';
 
 /** Serves POST /images/metadata, a synchronous call that is free of charge: the facts and tags of an image. */
-export async function metadataRoutes(
-  app: FastifyInstance,
-  options: Omit<MeteredCallOptions, 'allowance'>,
-): Promise<void> {
-  const { imageWorkers } = options;
-
+export async function metadataRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
   app.post<{ Querystring: MetadataQuery }>(
     '/images/metadata',
     {
@@ -42,13 +31,12 @@ export async function metadataRoutes(
     },
     async (request, reply) => {
       const syncCall = new SyncCall(request, reply, options);
-      const terms = syncCall.reserveQueuePlace(imageWorkers);
-      const input = await readCallInput(request, 'image');
-      const image = await loadCallImage(input, options, terms);
-      const bytesIn = image.bytes.length;
+      syncCall.reserveQueuePlace();
+      const image = await syncCall.load(await readCallInput(request, 'image'));
       const { palette } = request.query;
-      const described = await syncCall.finish(imageWorkers.describe({ ...image, ...terms, palette }));
-      syncCall.recordRun('read_metadata', { ...described, bytesIn });
+      const call = { ...image, ...syncCall.terms, palette };
+      const described = await syncCall.finish(options.imageWorkers.describe(call));
+      syncCall.recordRun('read_metadata', described);
       const { image: facts, metadata, timings } = described;
       return successEnvelope('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },
@@ -73,7 +61,6 @@ interface ReadRoutesOptions extends MeteredCallOptions {
 
 /** Serves POST /images/read-text and /images/read-codes, which are synchronous calls. */
 export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOptions): Promise<void> {
-  const { imageWorkers, readers } = options;
   addRoute(OPS.read_text, 'Read the text of an image', TextOfImage);
   addRoute(OPS.read_codes, 'Read the bar and QR codes of an image', CodesOfImage);
 
@@ -107,17 +94,13 @@ export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOpt
         const reading = readsOf(request);
         if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
         const syncCall = new SyncCall(request, reply, options);
-        const { caller } = syncCall;
-        const terms = syncCall.reserveQueuePlace(imageWorkers);
+        syncCall.reserveQueuePlace();
         const input = await readCallInput(request, 'image');
-        const done = await runCountedWork(options.allowance, caller, op.op, async () => {
-          const image = await loadCallImage(input, options, terms);
-          const bytesIn = image.bytes.length;
-          const result = await syncCall.finish(readers.read({ ...image, ...terms, reading }));
-          return { bytesIn, ...result };
+        const done = await syncCall.run(op.op, async () => {
+          const image = await syncCall.load(input);
+          return syncCall.finish(options.readers.read({ ...image, ...syncCall.terms, reading }));
         });
         addWarnings(reply, done.warnings);
-        syncCall.recordRun(op.op, done);
         return successEnvelope('Image read.', done.output);
       },
     );

@@ -15,13 +15,11 @@ import { parseSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
 import { DRY_RUN_MESSAGE, ImageEstimate } from './estimates.ts';
 import type { FontRoutesOptions } from './fonts.ts';
-import { type MeteredCallOptions, runCountedWork, SyncCall, sendPicture } from './metered-call.ts';
+import { type MeteredCallOptions, SyncCall, sendPicture } from './metered-call.ts';
 import { findPageAssets, readPageAssets, withAssetScheme } from './page-assets.ts';
 import { ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 
-export interface RenderRoutesOptions
-  extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
-    FontRoutesOptions {
+export interface RenderRoutesOptions extends MeteredCallOptions, FontRoutesOptions {
   renders: Renders;
   templates: Pick<TemplatesSlice, 'findForRender'>;
   publicUrl: () => string;
@@ -129,18 +127,17 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         const [price = 0] = await options.allowance.estimate(caller, 1);
         return successEnvelope(DRY_RUN_MESSAGE, { ...predictedPictureOf(drawing), price, warnings });
       }
-      const picture = await runCountedWork(options.allowance, caller, 'render_template', async () => {
+      const picture = await syncCall.run('render_template', async () => {
         const assets = await readPageAssets(found.files, { ...options, terms, finish });
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
-        return { ...drawn, bytesIn: html.length, link };
+        return { ...drawn, bytesIn: html.length, bytesOut: drawn.data.length, link };
       });
       addWarnings(reply, [
         ...(await findWarnings()),
         ...picture.warnings,
         ...(await options.fonts.findWarnings(picture.text)),
       ]);
-      syncCall.recordRun('render_template', { ...picture, bytesOut: picture.data.length });
       if (picture.link !== null)
         return successEnvelope('Picture drawn.', resultLinkBody(picture.link, picture));
       return sendPicture(reply, picture);

@@ -26,7 +26,7 @@ import {
 } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields, JobInputs } from './input.ts';
-import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
+import { bindStepLayers, type RequestedLayer } from './layers.ts';
 import { parseSentOutputs, type RequestedOutputsWork } from './outputs.ts';
 import { missingOpError, onlyAsStepError, requireTransformOp } from './transform-op.ts';
 import {
@@ -44,7 +44,7 @@ export type TransformCallWork =
   | ({ kind: 'pass' } & CompiledTransformCall)
   | ({ kind: 'outputs' } & RequestedOutputsWork);
 
-export interface CompiledCallPass {
+export interface CompiledTransformCall {
   /** The name under which usage counts the work: an op's name, `steps`, or `preset`. */
   op: string;
   pass: ImagePass;
@@ -53,9 +53,6 @@ export interface CompiledCallPass {
   layers: readonly RequestedLayer[];
   /** Finds the parameter of the call that became a parameter of the pass. */
   paramOf: (passParam: string) => string;
-}
-
-export interface CompiledTransformCall extends CompiledCallPass {
   /** The body of a job that does the same, but without the asset ids. Absent if a job could not read all pictures. */
   asJob?: Record<string, unknown>;
 }
@@ -129,7 +126,7 @@ export class TransformCallCompiler {
     if (body.outputs !== undefined) return { kind: 'outputs', ...parseOutputs(query, body) };
     if (body.steps !== undefined) {
       const steps = parseSteps(query, body);
-      return this.#compileSingleResult('steps', sentSteps(steps), { steps }, inputs);
+      return { kind: 'pass', ...this.#compilePass('steps', sentSteps(steps), { steps }, inputs) };
     }
     const { op, preset } = parseOpOrPreset(query, body);
     if (preset !== undefined) return parsePresetCall(preset, query, body);
@@ -139,9 +136,9 @@ export class TransformCallCompiler {
     const found = requireTransformOp(op, (any) => parseParameters(any, query, body), inputs);
     const parameters = parseParameters(found, query, body);
     const step = { op, parameters, findField: createParameterFinder(query, body) };
-    const pass = this.#compileSingleResult(op, [step], { op, parameters }, inputs);
+    const compiled = this.#compilePass(op, [step], { op, parameters }, inputs);
     if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
-    return pass;
+    return { kind: 'pass', ...compiled };
   }
 
   /**
@@ -158,9 +155,8 @@ export class TransformCallCompiler {
       const where = `outputs[${index}]`;
       const steps = [...first, ...(await this.#findSteps(output, where, readPreset, inputs))];
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
-      const pass = this.#compilePass(op, steps, inputs, where);
-      const asJob = asJobField(pass.layers, stepsJobBodyOf(steps));
-      compiled.push({ name: output.name, ...pass, ...asJob, parametersPrefix: `${where}.parameters.` });
+      const call = this.#compilePass(op, steps, stepsJobBodyOf(steps), inputs, where);
+      compiled.push({ name: output.name, ...call, parametersPrefix: `${where}.parameters.` });
     }
     return compiled;
   }
@@ -188,42 +184,32 @@ export class TransformCallCompiler {
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), findField }];
   }
 
-  #compileSingleResult(
-    op: string,
-    sent: readonly RequestedStep[],
-    asJob: NonNullable<CompiledTransformCall['asJob']>,
-    inputs: JobInputs,
-  ): TransformCallWork {
-    const compiled = this.#compilePass(op, sent, inputs);
-    return { kind: 'pass', ...compiled, ...asJobField(compiled.layers, asJob) };
-  }
-
   /**
    * Compiles steps to one pass.
+   * @param asJob the body of a job that does the same.
    * @param whole the field of the call that contains all of the steps.
    */
   #compilePass(
     op: string,
     sent: readonly RequestedStep[],
+    asJob: Record<string, unknown>,
     inputs: JobInputs,
     whole = 'steps',
-  ): CompiledCallPass {
+  ): CompiledTransformCall {
     const { steps, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
     const compiled = compilePass(steps, this.#models, jobOnlyErrorMaker(sent, inputs), ids);
     const paramOf = (passParam: string) => findSentParameter(compiled.steps, passParam, whole);
-    return { op, pass: compiled.pass, warnings: stepWarningsOf([compiled]), layers, paramOf };
+    const warnings = stepWarningsOf([compiled]);
+    // A job can read only assets as second pictures.
+    const runsAsJob = layers.every(({ source }) => source.kind === 'asset');
+    return { op, pass: compiled.pass, warnings, layers, paramOf, ...(runsAsJob && { asJob }) };
   }
 }
 
 /** The body of a job with these steps, without its asset ids. */
 function stepsJobBodyOf(sent: readonly RequestedStep[]) {
   return { steps: sent.map(({ findField: _, ...step }) => step) };
-}
-
-/** The field `asJob`: the body of a job that does the same as the pass. Empty if a job could not read all pictures. */
-function asJobField(layers: readonly RequestedLayer[], asJob: Record<string, unknown>) {
-  return areAllLayersAssets(layers) ? { asJob } : {};
 }
 
 /**

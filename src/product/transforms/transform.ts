@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { displayedSizeOf } from '../../imaging/images/estimates/prediction.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
-import type { LayerFiles, PassOutcome, RunningCall } from '../../imaging/images/image-call.ts';
+import type { LayerFiles, PassOutcome } from '../../imaging/images/image-call.ts';
 import { checkImageContentType } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
@@ -37,12 +37,9 @@ import { checkLayerParts, loadLayers, type RequestedLayer } from './layers.ts';
 import {
   formatOfContentType,
   type LoadedImage,
-  loadCallImage,
   type MeteredCallOptions,
   measurementHeadersOf,
-  type PoolCallOptions,
   runCountedBatch,
-  runCountedWork,
   SyncCall,
   sendPicture,
 } from './metered-call.ts';
@@ -114,7 +111,6 @@ interface OpenCall {
   request: TransformRequest;
   reply: FastifyReply;
   syncCall: SyncCall;
-  terms: PoolCallOptions;
   input: CallInput;
 }
 
@@ -131,11 +127,11 @@ class TransformCallHandler {
   /** Handles a call: reads the image and the work, then makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
     const syncCall = new SyncCall(request, reply, this.#options);
-    const terms = syncCall.reserveQueuePlace(this.#options.imageWorkers);
+    syncCall.reserveQueuePlace();
     const input = await readCallInput(request);
     const sent = this.#compiler.compile(request, input.fields, jobInputsOf(input));
     addWarnings(reply, overriddenFieldWarnings(request.query, input.fields));
-    const open = { request, reply, syncCall, terms, input };
+    const open = { request, reply, syncCall, input };
     if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
     return this.#answerResult(open, await this.#compile(sent, syncCall.caller, jobInputsOf(input)));
   };
@@ -179,7 +175,7 @@ class TransformCallHandler {
   /** Makes one result. For a dry run, sends the estimate instead. */
   async #answerResult(open: OpenCall, call: CompiledTransformCall) {
     const { request, reply, syncCall, input } = open;
-    const { allowance, imageWorkers, results } = this.#options;
+    const { imageWorkers, results } = this.#options;
     const { op, pass, warnings, layers, paramOf, asJob } = call;
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
@@ -187,13 +183,13 @@ class TransformCallHandler {
       if (estimate === undefined || estimate instanceof ApiError) throw estimate;
       return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
-    const done = await runCountedWork(allowance, syncCall.caller, op, async () => {
-      const result = await this.#runOnPictures(open, layers, (pictures) =>
-        imageWorkers.transform({ ...pictures, pass, paramOf, ...addImageToJobs(input, asJob) }),
-      );
-      return { ...result, link: request.query.response === 'url' ? await results.store(result) : null };
+    const done = await syncCall.run(op, async () => {
+      const pictures = { ...(await loadPictures(open, layers)), ...syncCall.terms };
+      const work = imageWorkers.transform({ ...pictures, pass, paramOf, ...addImageToJobs(input, asJob) });
+      const result = await syncCall.finish(work);
+      const link = request.query.response === 'url' ? await results.store(result) : null;
+      return { ...result, bytesOut: result.data.length, link };
     });
-    syncCall.recordRun(op, { ...done, bytesOut: done.data.length });
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
     reply.headers(measurementHeadersOf(done)).header('x-service-format', formatOfContentType(done));
     if (done.link !== null) return successEnvelope('Image transformed.', resultLinkBody(done.link, done));
@@ -218,9 +214,8 @@ class TransformCallHandler {
     const works = branches.map((branch) => ({ ...branch, ...addImageToJobs(input, branch.asJob) }));
     const jobs = addImageToJobs(input, ...jobBodiesOfOutputs(sent, branches));
     const done = await runCountedBatch(allowance, syncCall.caller, ops, async () => {
-      const made = await this.#runOnPictures(open, layers, (pictures) =>
-        imageWorkers.branch({ ...pictures, ...jobs, branches: works }),
-      );
+      const pictures = { ...(await loadPictures(open, layers)), ...syncCall.terms };
+      const made = await syncCall.finish(imageWorkers.branch({ ...pictures, ...jobs, branches: works }));
       const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
       const [first] = made.outputs;
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
@@ -238,30 +233,10 @@ class TransformCallHandler {
   /** Estimates the result and the price of each pass of a call. */
   async #estimatePasses(open: OpenCall, branches: DryRunWork['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
-    const image = await this.#loadPictures(open, layers);
+    const image = await loadPictures(open, layers);
     const estimates = await estimatePasses({ image, branches, caller: open.syncCall.caller }, this.#options);
     addWarnings(open.reply, warningsInEstimates(estimates));
     return estimates;
-  }
-
-  /** Loads the pictures of a call and runs work on them. Their size is added to the result. */
-  async #runOnPictures<T>(
-    open: OpenCall,
-    layers: readonly RequestedLayer[],
-    start: (pictures: LoadedPictures & PoolCallOptions) => RunningCall<T>,
-  ): Promise<T & { bytesIn: number }> {
-    const pictures = await this.#loadPictures(open, layers);
-    // The size is read first, because the bytes are transferred to a worker, which empties these arrays.
-    const bytesIn = inputBytesOf(pictures);
-    return { ...(await open.syncCall.finish(start({ ...pictures, ...open.terms }))), bytesIn };
-  }
-
-  async #loadPictures(
-    { input, terms }: OpenCall,
-    layers: readonly RequestedLayer[],
-  ): Promise<LoadedPictures> {
-    const image = await loadCallImage(input, this.#options, terms);
-    return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
   }
 
   /** The outputs with their names and warnings. */
@@ -308,10 +283,13 @@ class TransformCallHandler {
   }
 }
 
-type LoadedPictures = LoadedImage & { layers?: LayerFiles };
-
-function inputBytesOf({ bytes, layers = {} }: LoadedPictures): number {
-  return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);
+/** Loads the image of a call, and the second pictures that its steps read. */
+async function loadPictures(
+  { syncCall, input }: OpenCall,
+  layers: readonly RequestedLayer[],
+): Promise<LoadedImage & { layers?: LayerFiles }> {
+  const image = await syncCall.load(input);
+  return { ...image, ...(await loadLayers(layers, input.files, syncCall)) };
 }
 
 function outputBytesOf(outputs: readonly OutputResultOrError[]): number {
