@@ -1,47 +1,62 @@
+import { OPERATIONS } from '../../../workers/image/operations/index.ts';
 import type { WithinKeyword } from '../../platform/http/errors/violations.ts';
 import { likelyNames, nearestName } from '../../platform/ids/nearest.ts';
 import { distinctValues, isJsonObject } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
 import { compressOp, convertOp } from './ops/encoding.ts';
-import { adjustOp, blurOp, flattenOp, negateOp, sepiaOp, sharpenOp, thresholdOp } from './ops/filters.ts';
-import {
-  cropOp,
-  extractFrameOp,
-  flipOp,
-  padOp,
-  resizeOp,
-  rotateOp,
-  thumbnailOp,
-  trimOp,
-} from './ops/geometry.ts';
+import { adjustOp, flattenOp, sepiaOp, sharpenOp, thresholdOp } from './ops/filters.ts';
+import { cropOp, extractFrameOp, flipOp, padOp, resizeOp, thumbnailOp } from './ops/geometry.ts';
 import { analyzeOp, editOp, expandOp, generateOp, removeBackgroundOp, upscaleOp } from './ops/models.ts';
 import { readCodesOp, readMetadataOp, readTextOp } from './ops/reading.ts';
 import { renderTemplateOp } from './ops/render-template.ts';
 import { compareOp, overlayOp } from './ops/second-pictures.ts';
+import { adaptParameter } from './parameters.ts';
 import { defineImageOp } from './pixel-op.ts';
 
+const { blur, rotate, trim } = OPERATIONS;
+
 /**
- * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and an example here;
+ * Every op, in the order of the catalogue. An op that is one operation of a worker has only what differs from it here;
  * any other op is defined in the folder ops.
  */
 const ALL_OPS = [
   resizeOp,
   cropOp,
   thumbnailOp,
-  rotateOp,
+  defineImageOp('rotate', {
+    op: 'rotate',
+    description: 'Turns the picture clockwise by any angle; corners that open up take the background.',
+    parameters: { angle: rotate.declared.angle },
+    example: { angle: 90 },
+  }),
   flipOp,
-  trimOp,
+  defineImageOp('trim', {
+    op: 'trim',
+    description: 'Cuts away edges that look like the background, by default like the top left pixel.',
+    parameters: { threshold: trim.declared.threshold },
+    example: { threshold: 10 },
+  }),
   padOp,
   defineImageOp('border', { op: 'border', example: { width: 8, color: '#333333' } }),
   defineImageOp('roundCorners', { op: 'round_corners', example: { radius: '50%', format: 'png' } }),
   convertOp,
   compressOp,
-  blurOp,
+  defineImageOp('blur', {
+    op: 'blur',
+    description: 'Blurs the whole picture evenly, by as much as sigma says.',
+    parameters: { sigma: adaptParameter(blur.declared.sigma, { maximum: 250 }) },
+    example: { sigma: 5 },
+  }),
   sharpenOp,
   defineImageOp('median', { op: 'median', example: { size: 5 } }),
   defineImageOp('pixelate', { op: 'pixelate', example: { size: 16 } }),
   defineImageOp('greyscale', { op: 'grayscale', example: { format: 'png' } }),
-  negateOp,
+  defineImageOp('negate', {
+    op: 'negate',
+    description: 'Turns every colour into its opposite; transparency stays.',
+    parameters: {},
+    example: { format: 'png' },
+  }),
   sepiaOp,
   defineImageOp('normalise', { op: 'normalize', example: { lower: 1, upper: 99 } }),
   adjustOp,

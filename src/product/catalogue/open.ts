@@ -26,8 +26,11 @@ interface CatalogueOptions {
 }
 
 /** The routes GET /ops, /ops/{op} and /agent-guidelines. They are public, and answer every caller alike. */
-export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
-  const definitions = opDefinitionsOf(options);
+async function catalogueRoutes(
+  app: FastifyInstance,
+  definitions: readonly OpDefinition[],
+  options: CatalogueOptions,
+): Promise<void> {
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));
   const guidelines = guidelinesOf(definitions, options.installedAt);
   const names = definitions.map(({ op, kind, description }) => ({ op, kind, description }));
@@ -96,11 +99,14 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
 }
 
 /** The route GET /pricing/image-models. Unlike the other routes of the API, it lies under /api instead of /api/v1. */
-export async function priceListRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
-  const { models } = options;
+async function priceListRoutes(
+  app: FastifyInstance,
+  definitions: readonly OpDefinition[],
+  { models }: CatalogueOptions,
+): Promise<void> {
   const list: PriceList = {
     models: models.models.map((model) => imageModelPrice(models, model)),
-    ops: opDefinitionsOf(options).map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
+    ops: definitions.map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
     creditsPerUsd: models.creditsPerUsd,
     markup: models.markup,
   };
@@ -116,10 +122,6 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
     },
     async () => successEnvelope('The price list.', list),
   );
-}
-
-function opDefinitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
-  return Object.values(OPS).map((op) => opDefinitionOf(op, plans, models));
 }
 
 function unknownOpError(name: string): ApiError {
@@ -142,10 +144,11 @@ export interface CatalogueSlice extends ProductSlice {
 }
 
 export function openCatalogue(options: CatalogueOptions): CatalogueSlice {
+  const definitions = Object.values(OPS).map((op) => opDefinitionOf(op, options.plans, options.models));
   return {
-    routes: (app) => catalogueRoutes(app, options),
-    priceRoutes: (app) => priceListRoutes(app, options),
-    definitions: () => opDefinitionsOf(options),
-    guidelines: () => guidelinesPage(opDefinitionsOf(options)),
+    routes: (app) => catalogueRoutes(app, definitions, options),
+    priceRoutes: (app) => priceListRoutes(app, definitions, options),
+    definitions: () => definitions,
+    guidelines: () => guidelinesPage(definitions),
   };
 }

@@ -133,13 +133,20 @@ function sharedParametersOf(own: TProperties): TProperties {
   return Object.fromEntries(shared);
 }
 
+/** The parameters of an operation. */
+type ParametersOf<O extends StepName> = (typeof OPERATIONS)[O]['declared'];
+
 /**
- * Defines an op that is one operation of the registry. The op takes the operation's parameters, and by default also its
- * description and its `rule`.
+ * Defines an op that is one operation of the registry. By default, the op takes the operation's description, its rule
+ * and all its parameters.
  */
 export function defineImageOp<const N extends string, O extends StepName>(
   operation: O,
-  source: PixelOpDefinition<N, (typeof OPERATIONS)[O]['declared']> & { description?: string },
+  source: PixelOpDefinition<N, ParametersOf<O>> & {
+    description?: string;
+    /** The parameters that the op takes of the operation, with tighter bounds or other words. */
+    parameters?: Partial<ParametersOf<O>>;
+  },
 ): PixelOp<N> {
   const { description, declared, findInvalidArgument, readsSecondAsset }: StepOperation =
     OPERATIONS[operation];

@@ -5,7 +5,7 @@ import { installErrorHandler } from '../../../src/platform/http/errors/failures.
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { readPlans } from '../../../src/product/billing/plans.ts';
 import { OP_NAMES } from '../../../src/product/catalogue/index.ts';
-import { catalogueRoutes, priceListRoutes } from '../../../src/product/catalogue/open.ts';
+import { openCatalogue } from '../../../src/product/catalogue/open.ts';
 import { readModels } from '../../../src/product/models/models.ts';
 import { modelRoutes } from '../../../src/product/models/open.ts';
 
@@ -21,9 +21,10 @@ async function ask(path: string) {
     installedAt: INSTALLED_AT,
     typicalSecondsOf: (op: string, model: string) => (op === 'edit' && model !== '' ? 7 : undefined),
   };
-  await app.register(catalogueRoutes, { prefix: '/api/v1', ...options });
+  const catalogue = openCatalogue(options);
+  await app.register(catalogue.routes, { prefix: '/api/v1' });
   await app.register(modelRoutes, { prefix: '/api/v1', ...options });
-  await app.register(priceListRoutes, { prefix: '/api', ...options });
+  await app.register(catalogue.priceRoutes, { prefix: '/api' });
   const answer = await app.inject(path);
   await app.close();
   return { status: answer.statusCode, body: answer.json() };

@@ -3,14 +3,6 @@ import * as parameter from '../../../../workers/image/operations/parameter.ts';
 import { adaptParameter } from '../parameters.ts';
 import { definePixelOp, operationStep } from '../pixel-op.ts';
 
-export const blurOp = definePixelOp({
-  op: 'blur',
-  description: 'Blurs the whole picture evenly, by as much as sigma says.',
-  parameters: { sigma: adaptParameter(OPERATIONS.blur.declared.sigma, { maximum: 250 }) },
-  example: { sigma: 5 },
-  compile: ({ sigma }) => ({ steps: [operationStep('blur', { sigma })] }),
-});
-
 /** The maximum strength in flat and in jagged areas. sharp accepts greater ones, but they only amplify noise. */
 const MAX_SHARPEN_STRENGTH = 100;
 
@@ -27,14 +19,6 @@ export const sharpenOp = definePixelOp({
   compile: ({ sigma, flat, jagged }) => ({
     steps: [operationStep('sharpen', { sigma, m1: flat, m2: jagged })],
   }),
-});
-
-export const negateOp = definePixelOp({
-  op: 'negate',
-  description: 'Turns every colour into its opposite; transparency stays.',
-  parameters: {},
-  example: { format: 'png' },
-  compile: () => ({ steps: [operationStep('negate', {})] }),
 });
 
 /** The weights that browsers use for CSS sepia(1). */

@@ -138,14 +138,6 @@ export const thumbnailOp = definePixelOp({
   }),
 });
 
-export const rotateOp = definePixelOp({
-  op: 'rotate',
-  description: 'Turns the picture clockwise by any angle; corners that open up take the background.',
-  parameters: { angle: OPERATIONS.rotate.declared.angle },
-  example: { angle: 90 },
-  compile: ({ angle, background }) => ({ steps: [operationStep('rotate', { angle, background })] }),
-});
-
 const FLIP_STEPS = {
   horizontal: [operationStep('flop', {})],
   vertical: [operationStep('flip', {})],
@@ -164,14 +156,6 @@ export const flipOp = definePixelOp({
   },
   example: { axis: 'horizontal' },
   compile: ({ axis }) => ({ steps: FLIP_STEPS[axis] }),
-});
-
-export const trimOp = definePixelOp({
-  op: 'trim',
-  description: 'Cuts away edges that look like the background, by default like the top left pixel.',
-  parameters: { threshold: OPERATIONS.trim.declared.threshold },
-  example: { threshold: 10 },
-  compile: ({ threshold, background }) => ({ steps: [operationStep('trim', { threshold, background })] }),
 });
 
 const MAX_MARGIN_PX = 8192;
