@@ -1,4 +1,5 @@
 import { WARNINGS_PAGE } from '../../platform/http/hooks/warning-codes.ts';
+import { lazy } from '../../platform/http/lazy.ts';
 import { type DocumentNode, operationsOf } from '../../platform/http/openapi/document.ts';
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
@@ -17,11 +18,11 @@ export interface DocumentationSources {
   picturesOf: (op: string) => readonly PagePictures[];
 }
 
-/** A page and the function that makes it. The function is called when the page is first read. */
 interface PageSource {
   path: string;
   title: string;
-  make: () => DocumentationPage;
+  /** Returns the page. It is made when it is first read, and then kept. */
+  page: () => DocumentationPage;
 }
 
 /** A list of pages under one title in the menu. */
@@ -35,7 +36,6 @@ export interface PageGroup {
 export class DocumentationLibrary {
   readonly groups: readonly PageGroup[];
   readonly #entries: ReadonlyMap<string, PageSource>;
-  readonly #pages = new Map<string, DocumentationPage>();
 
   constructor(sources: DocumentationSources) {
     this.groups = [
@@ -51,18 +51,12 @@ export class DocumentationLibrary {
 
   /** The page at a path below /docs, without `.md`; undefined if there is no such page. */
   find(path: string): DocumentationPage | undefined {
-    const known = this.#pages.get(path);
-    if (known !== undefined) return known;
-    const page = this.#entries.get(path)?.make();
-    if (page !== undefined) this.#pages.set(path, page);
-    return page;
+    return this.#entries.get(path)?.page();
   }
 
   /** Every page of some groups; by default, of all groups. */
   list(groups = this.groups): { path: string; page: DocumentationPage }[] {
-    return groups.flatMap(({ entries }) =>
-      entries.map(({ path, make }) => ({ path, page: this.find(path) ?? make() })),
-    );
+    return groups.flatMap(({ entries }) => entries.map(({ path, page }) => ({ path, page: page() })));
   }
 }
 
@@ -70,22 +64,22 @@ function startPages({ definitions, guidelines, picturesOf }: DocumentationSource
   const guides = Object.entries(GUIDE_PAGES).map(([name, page]) => ({
     path: `guides/${name}`,
     title: page.title,
-    make: () => page,
+    page: () => page,
   }));
   return [
-    { path: 'index', title: 'Overview', make: () => documentationHomePage(definitions, picturesOf) },
+    { path: 'index', title: 'Overview', page: lazy(() => documentationHomePage(definitions, picturesOf)) },
     ...guides,
-    { path: 'guidelines', title: 'Guidelines for agents', make: () => guidelines },
+    { path: 'guidelines', title: 'Guidelines for agents', page: () => guidelines },
   ];
 }
 
 function opGroups({ definitions, picturesOf }: DocumentationSources): PageGroup[] {
-  const all: PageSource = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
+  const all = { path: 'ops', title: 'All ops', page: lazy(() => opsPage(definitions, picturesOf)) };
   return opsByGroup(definitions).map(({ title, definitions }, index): PageGroup => {
     const entries = definitions.map((definition) => ({
       path: `ops/${definition.op}`,
       title: definition.op,
-      make: () => opPage(definition, picturesOf(definition.op)),
+      page: lazy(() => opPage(definition, picturesOf(definition.op))),
     }));
     return { group: 'Ops', title, entries: index === 0 ? [all, ...entries] : entries };
   });
@@ -107,7 +101,7 @@ function endpointGroups(document: DocumentNode): PageGroup[] {
             return {
               path: documented.operationId,
               title: documented.summary ?? documented.operationId,
-              make: () => endpointPage({ path, method, operation: documented }, document),
+              page: lazy(() => endpointPage({ path, method, operation: documented }, document)),
             };
           }),
       }),
@@ -117,12 +111,12 @@ function endpointGroups(document: DocumentNode): PageGroup[] {
 
 function errorPages(): PageSource[] {
   return [
-    { path: 'errors', title: 'All errors', make: errorsPage },
-    { path: 'warnings', title: 'Warnings', make: () => WARNINGS_PAGE },
+    { path: 'errors', title: 'All errors', page: lazy(errorsPage) },
+    { path: 'warnings', title: 'Warnings', page: () => WARNINGS_PAGE },
     ...Object.entries(ERROR_PAGES).map(([code, page]) => ({
       path: `errors/${code}`,
       title: code,
-      make: () => page,
+      page: () => page,
     })),
   ];
 }

@@ -1,7 +1,7 @@
 import { lineOf, SCENES, type Scene } from '../../../docs/gallery/scenes.ts';
 import { StaticFiles } from '../../platform/http/static/files.ts';
 import { pageMarkdown } from '../../platform/pages/markdown.ts';
-import type { PagePicture, PagePictures } from '../../platform/pages/page.ts';
+import type { DocumentationPage, PagePicture, PagePictures } from '../../platform/pages/page.ts';
 import { otherNamesOfOp } from '../catalogue/usual-words.ts';
 import type { IndexedPage } from './indexed-page.ts';
 import { documentationAddress, documentationHtml } from './layout.ts';
@@ -30,54 +30,40 @@ const STATIC_FILES = [
 
 /** What the documentation is made from, except the pictures, which come from the gallery. */
 type TextSources = Omit<DocumentationSources, 'picturesOf'>;
+/** A text for programs: the search index, a skill for agents, or a text for language models. */
+export type DocumentationFile = 'search.json' | 'skill.md' | 'llms.txt' | 'llms-full.txt';
 
 /** The texts of the documentation. Each is made when it is first read, and then cached. */
 export class DocumentationTexts {
   /** The style sheets, scripts and pictures that the pages load. */
   readonly files: StaticFiles;
-  readonly #sources: TextSources;
   readonly #library: DocumentationLibrary;
+  readonly #makers: Readonly<Record<DocumentationFile, () => string>>;
   readonly #texts = new Map<string, string>();
 
   /** @param staticPrefix the path below which static files are served. */
   constructor(sources: TextSources, staticPrefix: string) {
     this.files = new StaticFiles(staticPrefix, STATIC_FILES);
-    this.#sources = sources;
-    this.#library = new DocumentationLibrary({
-      ...sources,
-      picturesOf: (op) => galleryPicturesOf(op, this.files),
-    });
+    const picturesOf = (op: string) => galleryPicturesOf(op, this.files);
+    this.#library = new DocumentationLibrary({ ...sources, picturesOf });
+    this.#makers = {
+      'search.json': () => JSON.stringify(searchIndex(this.#library)),
+      'skill.md': () => skillText(sources.guidelines),
+      'llms.txt': () => llmsText(sources.document),
+      'llms-full.txt': () => llmsFullText(this.#library),
+    };
   }
 
-  /** The page at a path below /docs as HTML; undefined if there is none. */
-  html(path: string): string | undefined {
+  /** The page at a path below /docs; undefined if there is none. */
+  page(path: string, form: 'html' | 'markdown'): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#cachedText(path, () => documentationHtml(path, page, this.#library, this.files));
+    const makeHtml = (found: DocumentationPage) => documentationHtml(path, found, this.#library, this.files);
+    const make = form === 'html' ? makeHtml : pageMarkdown;
+    return page && this.#cachedText(`${form} ${path}`, () => make(page));
   }
 
-  /** The page at a path below /docs as Markdown; undefined if there is none. */
-  markdown(path: string): string | undefined {
-    const page = this.#library.find(path);
-    return page && this.#cachedText(`${path}.md`, () => pageMarkdown(page));
-  }
-
-  searchIndex(): string {
-    return this.#cachedText('search.json', () => JSON.stringify(searchIndex(this.#library)));
-  }
-
-  /** The guidelines in the format of a skill, for agents with a shell. */
-  skill(): string {
-    return this.#cachedText('skill.md', () => skillText(this.#sources.guidelines));
-  }
-
-  /** The overview for language models. */
-  llmsText(): string {
-    return this.#cachedText('llms.txt', () => llmsText(this.#sources.document));
-  }
-
-  /** The guidelines, guides, errors, warnings and ops in one text. */
-  llmsFullText(): string {
-    return this.#cachedText('llms-full.txt', () => llmsFullText(this.#library));
+  file(name: DocumentationFile): string {
+    return this.#cachedText(name, this.#makers[name]);
   }
 
   #cachedText(name: string, make: () => string): string {

@@ -8,6 +8,7 @@ import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
+import type { DocumentationFile } from './reference.ts';
 
 interface ReferenceOptions {
   definitions: () => readonly OpDefinition[];
@@ -54,13 +55,16 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   ): Promise<FastifyReply> {
     const path = requestedPath.replace(/\.md$/, '');
     const isHtml = path === requestedPath && prefersHtml(request);
-    const texts = await reference();
-    const text = isHtml ? texts.html(path) : texts.markdown(path);
+    const text = (await reference()).page(path, isHtml ? 'html' : 'markdown');
     if (text === undefined)
       throw new ApiError('not_found', 'There is no such page: GET /llms.txt lists them.', { param: 'page' });
     if (path === requestedPath) varyBy(reply, 'accept');
     if (isHtml) reply.header('content-security-policy', CONTENT_POLICY);
     return sendStaticContent(reply, isHtml ? HTML_TYPE : MARKDOWN_TYPE, text);
+  }
+
+  async function sendText(reply: FastifyReply, type: string, name: DocumentationFile) {
+    return sendStaticContent(reply, type, (await reference()).file(name));
   }
 
   await app.register(staticRoutes, {
@@ -89,11 +93,9 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   app.get(
     '/docs/search.json',
     { config: { compress: true }, schema: { hide: true } },
-    async (_request, reply) => sendStaticContent(reply, JSON_TYPE, (await reference()).searchIndex()),
+    async (_request, reply) => sendText(reply, JSON_TYPE, 'search.json'),
   );
-  app.get('/docs/skill.md', pages, async (_request, reply) =>
-    sendStaticContent(reply, MARKDOWN_TYPE, (await reference()).skill()),
-  );
+  app.get('/docs/skill.md', pages, async (_request, reply) => sendText(reply, MARKDOWN_TYPE, 'skill.md'));
   app.get(
     '/llms.txt',
     {
@@ -104,10 +106,10 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
           'One line for each page of Markdown: of the rules, the errors, each op and each endpoint.',
       },
     },
-    async (_request, reply) => sendStaticContent(reply, TEXT_TYPE, (await reference()).llmsText()),
+    async (_request, reply) => sendText(reply, TEXT_TYPE, 'llms.txt'),
   );
   app.get('/llms-full.txt', { ...texts, schema: { hide: true } }, async (_request, reply) =>
-    sendStaticContent(reply, TEXT_TYPE, (await reference()).llmsFullText()),
+    sendText(reply, TEXT_TYPE, 'llms-full.txt'),
   );
 }
 
