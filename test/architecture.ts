@@ -99,6 +99,7 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   DrawingLimits: 'what ends the drawing of one page',
   SampleEstimates: 'the result of a search over a sample',
   SettingOperation: 'a declaration; each operation is a value of it',
+  Tool: 'a declaration; each tool for agents is a value of it',
 };
 const MAX_MADE_ONCE = 24;
 const MAX_FUNCTION_LINES = 100;

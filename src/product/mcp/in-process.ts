@@ -41,7 +41,7 @@ export class InProcessCalls {
     let held: PoolSlot | undefined;
     return {
       service,
-      files: null,
+      uploadFile: null,
       readPicture: async (path) => {
         held ??= await this.#pictureSlots.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
         return readPicture(path, service);

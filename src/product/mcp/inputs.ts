@@ -5,17 +5,6 @@ import type { Transport } from '../../client/transport.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { assetIdInLink } from '../transforms/input.ts';
 
-/** Uploads files from the computer on which the tools run. */
-export interface LocalFiles {
-  /**
-   * Uploads a file.
-   * @param path relative to the working directory, or absolute.
-   * @param argument the name of the tool's argument, for error messages.
-   * @returns the id of the asset with these bytes.
-   */
-  upload(path: string, argument: string, service: Transport): Promise<string>;
-}
-
 /** What a tool call needs to read its images. It is disposed of when the call has ended. */
 export interface InputSource extends Disposable {
   /** Makes calls of the API with the credential of the caller. */
@@ -25,8 +14,13 @@ export interface InputSource extends Disposable {
    * @param path the path from the root.
    */
   readPicture(path: string): Promise<Blob>;
-  /** The files of the caller's computer; null when the tools run in the service, which cannot read them. */
-  files: LocalFiles | null;
+  /**
+   * Uploads a file of the caller's computer, and returns the id of its asset. Null when the tools run in the service,
+   * which cannot read the files.
+   * @param path relative to the working directory, or absolute.
+   * @param argument the name of the tool's argument, for error messages.
+   */
+  uploadFile: ((path: string, argument: string) => Promise<string>) | null;
 }
 
 /** An image, in the form in which the tools send it to the API. */
@@ -54,7 +48,7 @@ const HTTP_ADDRESS_PATTERN = /^https?:\/\//i;
  */
 export async function openImageInput(
   input: string,
-  { service, readPicture, files }: InputSource,
+  { readPicture, uploadFile }: InputSource,
   argument = 'input',
 ): Promise<ToolImage> {
   const assetId = assetIdIn(input);
@@ -63,8 +57,8 @@ export async function openImageInput(
     const [result] = RESULT_LINK_PATTERN.exec(input) ?? [];
     return result === undefined ? { url: input } : readPicture(result);
   }
-  if (files === null) throw localPathRefusedError(argument);
-  return { assetId: await files.upload(input, argument, service) };
+  if (uploadFile === null) throw localPathRefusedError(argument);
+  return { assetId: await uploadFile(input, argument) };
 }
 
 /** The asset id in an argument: the argument itself, or a part of a link. Null if it contains none. */

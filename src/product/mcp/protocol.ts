@@ -16,8 +16,16 @@ import { findOp } from '../catalogue/index.ts';
 import type { InputSource } from './inputs.ts';
 import { MCP_INSTRUCTIONS, MCP_PROMPTS, readMcpPrompt } from './prompts.ts';
 import { MCP_RESOURCE_TEMPLATES, MCP_RESOURCES, readMcpResource } from './resources.ts';
-import type { ToolDefinition, ToolResult } from './tool.ts';
-import { TOOLS } from './tools/index.ts';
+import type { Tool, ToolDefinition, ToolResult } from './tool.ts';
+import { compareTool } from './tools/compare.ts';
+import { factsTool } from './tools/facts.ts';
+import { jobTool } from './tools/job.ts';
+import { lookTool } from './tools/look.ts';
+import { opsTool } from './tools/ops.ts';
+import { presetsTool } from './tools/presets.ts';
+import { renderTool } from './tools/render.ts';
+import { runTool } from './tools/run.ts';
+import { ticketTool } from './tools/ticket.ts';
 
 /**
  * The Model Context Protocol around the tools, in two revisions: 2025-11-25, and 2026-07-28, which has no handshake.
@@ -37,6 +45,19 @@ interface ToolHost {
 }
 
 type ToolError = Omit<DarkroomErrorInit, 'status' | 'cause'>;
+
+/** Every tool, grouped by task. The order must stay the same, because hosts and models cache the list. */
+export const TOOLS: readonly Tool[] = [
+  opsTool,
+  runTool,
+  lookTool,
+  factsTool,
+  compareTool,
+  renderTool,
+  jobTool,
+  presetsTool,
+  ticketTool,
+];
 
 const toolsByName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 /**

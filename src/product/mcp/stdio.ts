@@ -7,7 +7,7 @@ import { createDarkroomError, type DarkroomError } from '../../client/errors.ts'
 import { Transport } from '../../client/transport.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
-import { type InputSource, type LocalFiles, readPicture, uploadImage } from './inputs.ts';
+import { type InputSource, readPicture, uploadImage } from './inputs.ts';
 import { createToolServer } from './protocol.ts';
 
 interface StdioStreams {
@@ -49,7 +49,7 @@ interface RemoteService {
  * Opens the input source of one tool call.
  * @param signal aborts when nobody waits for the tool's result any more.
  */
-function openSource({ url, apiKey }: RemoteService, files: LocalFiles, signal: AbortSignal): InputSource {
+function openSource({ url, apiKey }: RemoteService, files: UploadedFiles, signal: AbortSignal): InputSource {
   const service = new Transport({
     ...{ baseUrl: url, key: apiKey, maxRetries: 0 },
     fetch: (address, init) =>
@@ -59,7 +59,7 @@ function openSource({ url, apiKey }: RemoteService, files: LocalFiles, signal: A
   });
   return {
     service,
-    files,
+    uploadFile: (path, argument) => files.upload(path, argument, service),
     readPicture: (path) => readPicture(path, service),
     [Symbol.dispose]: () => undefined,
   };
@@ -80,10 +80,11 @@ const MAX_CACHED_UPLOADS = 1_000;
  * Uploads files of this computer. An unchanged file is uploaded only once, because the tools of one task often use the
  * same file.
  */
-class UploadedFiles implements LocalFiles {
+class UploadedFiles {
   /** The ids of uploaded assets, by the path, the size and the modification time of the file. */
   readonly #assetIds = new LRUCache<string, string>({ max: MAX_CACHED_UPLOADS });
 
+  /** Uploads a file. The parameters are those of `InputSource.uploadFile`. */
   async upload(path: string, argument: string, service: Transport): Promise<string> {
     const absolutePath = resolve(path);
     const { size, mtimeMs } = await requireUploadableFile(absolutePath, path, argument);

@@ -51,28 +51,25 @@ interface ToolDeclaration<Input extends TProperties>
 }
 
 /** A tool: its definition, and the work that it does through the public API. */
-export class Tool {
-  readonly definition: ToolDefinition;
+export interface Tool {
+  definition: ToolDefinition;
   /**
    * @param args the arguments as they were sent.
    * @throws ApiError invalid_param on an argument; DarkroomError.
    */
-  readonly call: (args: unknown, source: InputSource) => Promise<ToolResult>;
+  call(args: unknown, source: InputSource): Promise<ToolResult>;
+}
 
-  private constructor(definition: ToolDefinition, call: Tool['call']) {
-    this.definition = definition;
-    this.call = call;
-  }
-
-  static of<Input extends TProperties>({ input, output, run, ...listed }: ToolDeclaration<Input>): Tool {
-    const { name, title, description, annotations } = listed;
-    const argumentsSchema = Type.Object(input, { additionalProperties: false });
-    const inputSchema = listedSchemaOf(argumentsSchema as TObject);
-    const outputSchema = Type.Partial(Type.Object(output));
-    const definition = { name, title, description, inputSchema, outputSchema, annotations };
-    const check = createValidator(argumentsSchema, 'arguments');
-    return new Tool(definition, async (args, source) => run(await parseToolArguments(args, check), source));
-  }
+export function defineTool<Input extends TProperties>(declared: ToolDeclaration<Input>): Tool {
+  const { name, title, description, annotations, input, output, run } = declared;
+  const argumentsSchema = Type.Object(input, { additionalProperties: false });
+  const inputSchema = listedSchemaOf(argumentsSchema as TObject);
+  const outputSchema = Type.Partial(Type.Object(output));
+  const check = createValidator(argumentsSchema, 'arguments');
+  return {
+    definition: { name, title, description, inputSchema, outputSchema, annotations },
+    call: async (args, source) => run(await parseToolArguments(args, check), source),
+  };
 }
 
 /** The schema of a tool in the list of tools. Keywords that only help to correct arguments are left out. */

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { countTokens } from 'gpt-tokenizer';
 import t from 'tap';
 import { MCP_INSTRUCTIONS } from '../../../src/product/mcp/prompts.ts';
-import { TOOLS } from '../../../src/product/mcp/tools/index.ts';
+import { TOOLS } from '../../../src/product/mcp/protocol.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const MAX_INSTRUCTIONS_TOKENS = 300;

@@ -1,7 +1,7 @@
 // needs: server, browser
 import sharp from 'sharp';
 import t from 'tap';
-import { TOOLS } from '../../../src/product/mcp/tools/index.ts';
+import { TOOLS } from '../../../src/product/mcp/protocol.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { type Answered, call, connectedTo, photo, REVISIONS } from './client.ts';
 

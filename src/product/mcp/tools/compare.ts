@@ -4,9 +4,9 @@ import type { Difference } from '../../../client/schema.ts';
 import type { RequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { ImageInputSchema, type InputSource, openImageInput, type ToolImage } from '../inputs.ts';
-import { AnyObjectSchema, Tool } from '../tool.ts';
+import { AnyObjectSchema, defineTool } from '../tool.ts';
 
-export const compareTool = Tool.of({
+export const compareTool = defineTool({
   name: 'compare',
   title: 'Compare two images',
   description:

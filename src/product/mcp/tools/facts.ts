@@ -6,7 +6,7 @@ import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { ImageInputSchema, openImageInput, type ToolImage } from '../inputs.ts';
 import { createAssetLink } from '../results.ts';
-import { AnyObjectSchema, Tool } from '../tool.ts';
+import { AnyObjectSchema, defineTool } from '../tool.ts';
 
 const FACTS_KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
 type FactsKind = (typeof FACTS_KINDS)[number];
@@ -16,7 +16,7 @@ const PALETTE_COLOR_COUNT = 6;
 const MAX_TAGS_CHARACTERS = 4_000;
 const MAX_TAG_VALUE_CHARACTERS = 200;
 
-export const factsTool = Tool.of({
+export const factsTool = defineTool({
   name: 'facts',
   title: 'Read the facts of an image',
   description:

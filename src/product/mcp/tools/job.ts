@@ -4,7 +4,7 @@ import { jsonRequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { assetIdIn, ensureAssetId, type InputSource, openImageInput } from '../inputs.ts';
-import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
+import { AnyObjectSchema, defineTool, type ToolResult } from '../tool.ts';
 
 /** The maximum time for which the tool waits for a job. Most clients wait a minute for a tool. */
 const MAX_JOB_WAIT_SECONDS = 50;
@@ -44,7 +44,7 @@ const JobArguments = {
 };
 type JobArguments = Static<TObject<typeof JobArguments>>;
 
-export const jobTool = Tool.of({
+export const jobTool = defineTool({
   name: 'job',
   title: 'Run a job',
   description:

@@ -3,7 +3,7 @@ import { imageRequestBody } from '../../../client/bodies.ts';
 import { Picture } from '../../../client/picture.ts';
 import type { Transport } from '../../../client/transport.ts';
 import { ImageInputSchema, openImageInput, type ToolImage } from '../inputs.ts';
-import { Tool, type ToolPicture } from '../tool.ts';
+import { defineTool, type ToolPicture } from '../tool.ts';
 
 /** The longest edge of a picture that is shown to a model, in pixels. A larger picture costs more tokens. */
 const MAX_MODEL_PICTURE_EDGE_PX = 512;
@@ -22,7 +22,7 @@ const RegionSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const lookTool = Tool.of({
+export const lookTool = defineTool({
   name: 'look',
   title: 'Look at an image',
   description: `Shows an image, or a region of it in pixels, at most ${MAX_MODEL_PICTURE_EDGE_PX} px. Counts one run.`,

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { OpDefinition, OpParameter } from '../../../client/schema.ts';
 import { TRANSFORM_ENDPOINT } from '../../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../../catalogue/parameters.ts';
-import { Tool } from '../tool.ts';
+import { defineTool } from '../tool.ts';
 
 /** The maximum length of an op's line in the list. */
 const MAX_OP_LINE_CHARACTERS = 60;
@@ -14,7 +14,7 @@ const MAX_PARAMETER_TABLE_CHARACTERS = 760;
  */
 const DESCRIPTION_LENGTHS = [120, 80, 56, 40, 28, 0];
 
-export const opsTool = Tool.of({
+export const opsTool = defineTool({
   name: 'ops',
   title: 'List ops',
   description: 'All ops, a line each; with name, the parameters of that op: type, bounds, default, meaning.',

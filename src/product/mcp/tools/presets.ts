@@ -2,12 +2,12 @@ import { Type } from '@sinclair/typebox';
 import type { PresetData } from '../../../client/schema.ts';
 import { jsonRequestBody } from '../../../client/transport.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { AnyObjectSchema, Tool } from '../tool.ts';
+import { AnyObjectSchema, defineTool } from '../tool.ts';
 
 /** The maximum number of presets that the tool lists, built-in presets first. */
 const MAX_LISTED_PRESETS = 100;
 
-export const presetsTool = Tool.of({
+export const presetsTool = defineTool({
   name: 'presets',
   title: 'Keep and read presets',
   description:

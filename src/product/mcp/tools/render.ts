@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import type { ResultLink } from '../../../client/schema.ts';
 import { jsonRequestBody } from '../../../client/transport.ts';
 import { pictureResult, RESULT_OUTPUT_FIELDS, SAVE_ARGUMENTS } from '../results.ts';
-import { AnyObjectSchema, Tool } from '../tool.ts';
+import { AnyObjectSchema, defineTool } from '../tool.ts';
 
-export const renderTool = Tool.of({
+export const renderTool = defineTool({
   name: 'render',
   title: 'Render HTML to a picture',
   description:

@@ -19,7 +19,7 @@ import {
   requestedTiming,
   SAVE_ARGUMENTS,
 } from '../results.ts';
-import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
+import { AnyObjectSchema, defineTool, type ToolResult } from '../tool.ts';
 
 const MAX_RUN_STEPS = 12;
 
@@ -53,7 +53,7 @@ const RunArguments = {
   ...SAVE_ARGUMENTS,
 };
 
-export const runTool = Tool.of({
+export const runTool = defineTool({
   name: 'run',
   title: 'Run steps on an image',
   description: 'Runs 1 to 12 steps, a preset, or several outputs on one image now. Answers facts and a link.',

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { UploadTicket } from '../../../client/schema.ts';
 import { jsonRequestBody } from '../../../client/transport.ts';
-import { Tool } from '../tool.ts';
+import { defineTool } from '../tool.ts';
 
-export const ticketTool = Tool.of({
+export const ticketTool = defineTool({
   name: 'ticket',
   title: 'Get an upload address',
   description:
