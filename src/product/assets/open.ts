@@ -9,7 +9,7 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import { AssetCollections, collectionRoutes } from './collections.ts';
 import { AccountLinks } from './content/links.ts';
 import { AssetReader, AssetRecordCache } from './content/reader.ts';
-import { AssetPreviews, contentRoutes } from './content/routes.ts';
+import { contentRoutes } from './content/routes.ts';
 import { MAX_FETCHED_IMAGE_BYTES, MAX_UNFINISHED_UPLOAD_MS, MAX_UPLOAD_BYTES } from './limits.ts';
 import { AssetQuota, JobOutputQuota } from './quota.ts';
 import { AssetRemoval } from './removal.ts';
@@ -61,7 +61,7 @@ export interface JobAssets {
 
 /** Opens the assets: uploads, collections, content and links. */
 export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
-  const { documents, objects, gate, now, log } = options;
+  const { documents, objects, gate, imageWorkers, now, log } = options;
   const store = new AssetsStore(documents, now);
   const quota = new AssetQuota(documents, now);
   const collections = new AssetCollections(documents, store, now);
@@ -71,23 +71,16 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
   const records = await AssetRecordCache.open(store, options.coordination, now);
   const removal = new AssetRemoval({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
-  const previews = new AssetPreviews({ ...options, reader: inputs });
   const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
-  const outputs = new JobOutputs({
-    store,
-    collections,
-    removal,
-    objects,
-    imageWorkers: options.imageWorkers,
-    now,
-  });
+  const outputs = new JobOutputs({ store, collections, removal, objects, imageWorkers, now });
 
   return {
     async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, uploads, incoming, links });
       await app.register(ticketRoutes, { gate, uploads, links });
       await app.register(assetRoutes, { gate, store, collections, removal, links, now });
-      await app.register(contentRoutes, { gate, store, objects, links, previews, now });
+      const content = { gate, store, objects, links, imageWorkers, reader: inputs, now };
+      await app.register(contentRoutes, content);
       await app.register(collectionRoutes, { gate, collections });
     },
 

@@ -1,14 +1,14 @@
-import { contentDispositionHeader, downloadFileName } from '../assets/content/sending.ts';
+import {
+  contentDispositionHeader,
+  downloadFileName,
+  IMAGE_CONTENT_POLICY,
+  MAX_AGE_SECONDS,
+} from '../assets/content/sending.ts';
 import type { DeliveryAddress } from './address.ts';
 import type { CachedPicture } from './pictures.ts';
 import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './resolver.ts';
 
-/** Seconds in a year, which caches treat as unlimited. */
-const MAX_AGE_SECONDS = 31_536_000;
 const STALE_WHILE_REVALIDATE_SECONDS = 86_400;
-
-/** The content policy of a picture: a browser that opens it as a page runs no script and loads nothing. */
-const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 type PictureHeaders = Readonly<Record<string, string>>;
 
@@ -41,7 +41,7 @@ function buildPictureHeaders(
     'cache-tag': tags.join(','),
     'surrogate-key': tags.join(' '),
     'x-content-type-options': 'nosniff',
-    'content-security-policy': CONTENT_POLICY,
+    'content-security-policy': IMAGE_CONTENT_POLICY,
     'cross-origin-resource-policy': 'cross-origin',
     ...(type && {
       'content-type': type,

@@ -132,12 +132,9 @@ export class TemplatesStore {
     return deleted === 1;
   }
 
-  /** One version of a template, current or earlier; null if it is not stored. */
-  async findVersion(accountId: string, idOrSlug: string, version: number): Promise<TemplateVersion | null> {
-    const current = await this.find(accountId, idOrSlug);
-    if (current === null) return null;
-    if (current.version === version) return currentTemplateVersion(current);
-    return this.#versions.findOne({ accountId, templateId: current._id, version });
+  /** One earlier version of a template; null if it is not stored. */
+  findVersion(accountId: string, templateId: string, version: number): Promise<TemplateVersion | null> {
+    return this.#versions.findOne({ accountId, templateId, version });
   }
 
   /** At most `limit` versions of a template that are older than `version`, newest first. */

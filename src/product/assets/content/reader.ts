@@ -69,16 +69,12 @@ export class AssetReader {
   }
 
   /**
-   * Reads the bytes of an asset into memory that only the caller uses, and returns them with their media type.
+   * Reads the bytes of an asset into memory that only the caller uses.
    * @throws the errors of `find`, and of the `read` of its result.
    */
-  readonly read = async (
-    accountId: string,
-    assetId: string,
-  ): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string }> => {
-    const { facts, read } = await this.find(accountId, assetId);
-    return { bytes: await read(), declaredType: facts.mimeType };
-  };
+  async read(accountId: string, assetId: string): Promise<{ bytes: Uint8Array<ArrayBuffer> }> {
+    return { bytes: await (await this.find(accountId, assetId)).read() };
+  }
 
   /**
    * The size of the picture, if a call has exactly one asset. Null for several assets, and for an id that is not an

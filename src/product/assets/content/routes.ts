@@ -18,6 +18,7 @@ import {
   cacheControlHeader,
   contentDispositionHeader,
   downloadFileName,
+  IMAGE_CONTENT_POLICY,
   sendFileOrRange,
 } from './sending.ts';
 
@@ -26,21 +27,14 @@ interface ContentRoutesOptions {
   store: AssetsStore;
   objects: ObjectStore;
   links: AccountLinks;
-  previews: AssetPreviews;
+  imageWorkers: ImageWorkers;
+  reader: AssetReader;
   now: () => Date;
 }
 
-/**
- * The content policy of an asset. It prevents an uploaded SVG from running scripts or loading resources when a browser
- * opens it.
- */
-const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-
 /** The route GET /assets/{id}/content, which sends the bytes to their owner and to holders of a signed link. */
-export async function contentRoutes(
-  app: FastifyInstance,
-  { gate, store, objects, links, previews, now }: ContentRoutesOptions,
-): Promise<void> {
+export async function contentRoutes(app: FastifyInstance, options: ContentRoutesOptions): Promise<void> {
+  const { gate, store, objects, links, now } = options;
   openToEveryOrigin(app, isSignedLinkRequest);
   declarePreflightRoute(app, '/assets/:assetId/content', {
     methods: ['GET', 'HEAD', 'PUT'],
@@ -68,7 +62,7 @@ export async function contentRoutes(
     async (request, reply) => {
       refuseImageParameters(request.query);
       const { preview } = request.query;
-      if (preview !== undefined) return previews.send(request, reply, request.params.assetId, preview);
+      if (preview !== undefined) return sendPreview(request, reply, preview, options);
       const asset = await findAssetWithContent(store, requireOwnerId(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
       addWarnings(reply, asset.warnings ?? []);
@@ -84,7 +78,7 @@ export async function contentRoutes(
             downloadFileName(asset.name ?? asset._id, asset.image.format, true),
           ),
           'x-content-type-options': 'nosniff',
-          'content-security-policy': CONTENT_POLICY,
+          'content-security-policy': IMAGE_CONTENT_POLICY,
         },
         open: async (range: ByteRange | null) => (await openAssetContent(objects, asset, range)).body,
       };
@@ -93,14 +87,14 @@ export async function contentRoutes(
   );
 
   /** The account whose asset may be read: the account of the link, else that of the caller. */
-  function requireOwnerId(
-    request: FastifyRequest<{ Params: AssetParams; Querystring: AssetContentQuery }>,
-  ): string {
+  function requireOwnerId(request: ContentRequest): string {
     const { params, query } = request;
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
     return links.requireOwner({ grant: 'asset-content', id: params.assetId }, query);
   }
 }
+
+type ContentRequest = FastifyRequest<{ Params: AssetParams; Querystring: AssetContentQuery }>;
 
 /** Whether the query requests a preview. The query may not be validated yet. */
 function hasPreviewParameter({ query }: FastifyRequest): boolean {
@@ -131,60 +125,40 @@ function expiryTimesOf(
   return [expiresAt === null ? null : Date.parse(expiresAt), expires === undefined ? null : Number(expires)];
 }
 
-interface PreviewsOptions {
-  gate: CallGate;
-  imageWorkers: ImageWorkers;
-  reader: AssetReader;
-  now: () => Date;
-}
-
 const PREVIEW_TIMEOUT_MS = 20_000;
 const PREVIEW_QUALITY = 72;
 
 /**
- * Makes small previews of assets for lists: a WebP of the first frame, upright. Previews are free of charge and not
- * stored.
+ * Sends a small preview of an asset for lists, or 304: a WebP of the first frame, upright. Previews are free of charge
+ * and not stored.
+ * @param edge the longest side in pixels.
+ * @throws ApiError for the asset or from the image pool; invalid_param on preview if the request uses a link.
  */
-export class AssetPreviews {
-  readonly #options: PreviewsOptions;
-
-  constructor(options: PreviewsOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Sends the preview of an asset, or 304 if the client has it.
-   * @param edge the longest side in pixels.
-   * @throws ApiError for the asset or from the image pool; invalid_param on preview if the request uses a link.
-   */
-  async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
-    const message = 'A signed link is for the original: leave preview out, or send a credential.';
-    if (isSignedLinkRequest(request)) throw invalidParamError('preview', message);
-    const { gate, imageWorkers, reader, now } = this.#options;
-    const { accountId } = gate.requireCaller(request);
-    const { digest, expiresAt, ...file } = await reader.find(accountId, assetId);
-    const etag = `"${hash('sha256', `${digest}/${edge}/${PREVIEW_QUALITY}`, 'hex').slice(0, 32)}"`;
-    const headers = {
-      etag,
-      'cache-control': cacheControlHeader(
-        request,
-        [expiresAt === null ? null : Date.parse(expiresAt)],
-        now().getTime(),
-      ),
-    };
-    if (isEtagMatch(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
-    const work = imageWorkers.transform({
-      bytes: file,
-      pass: previewPass(edge),
-      accountId,
-      signal: clientGoneSignal(reply),
-      deadlineMs: Date.now() + PREVIEW_TIMEOUT_MS,
-    });
-    gate.keepSlotUntil(request, work.ended);
-    const { data, contentType } = await work.result;
-    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-    return reply.headers(headers).header('x-content-type-options', 'nosniff').type(contentType).send(bytes);
-  }
+async function sendPreview(
+  request: ContentRequest,
+  reply: FastifyReply,
+  edge: number,
+  { gate, imageWorkers, reader, now }: ContentRoutesOptions,
+): Promise<FastifyReply> {
+  const message = 'A signed link is for the original: leave preview out, or send a credential.';
+  if (isSignedLinkRequest(request)) throw invalidParamError('preview', message);
+  const { accountId } = gate.requireCaller(request);
+  const { digest, expiresAt, ...file } = await reader.find(accountId, request.params.assetId);
+  const etag = `"${hash('sha256', `${digest}/${edge}/${PREVIEW_QUALITY}`, 'hex').slice(0, 32)}"`;
+  const ends = [expiresAt === null ? null : Date.parse(expiresAt)];
+  const headers = { etag, 'cache-control': cacheControlHeader(request, ends, now().getTime()) };
+  if (isEtagMatch(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
+  const work = imageWorkers.transform({
+    bytes: file,
+    pass: previewPass(edge),
+    accountId,
+    signal: clientGoneSignal(reply),
+    deadlineMs: Date.now() + PREVIEW_TIMEOUT_MS,
+  });
+  gate.keepSlotUntil(request, work.ended);
+  const { data, contentType } = await work.result;
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return reply.headers(headers).header('x-content-type-options', 'nosniff').type(contentType).send(bytes);
 }
 
 function previewPass(edge: number): TransformCall['pass'] {

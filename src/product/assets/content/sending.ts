@@ -71,8 +71,14 @@ const EXTENSION_PATTERN = /\.\w{1,5}$/;
 const UNSAFE_ASCII_NAME_CHARACTERS_PATTERN = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_NAME_CHARACTERS_PATTERN = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
+/**
+ * The content policy of an image. A browser that opens it as a page, such as an uploaded SVG, runs no script and loads
+ * nothing.
+ */
+export const IMAGE_CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
 /** Seconds in a year, which caches treat as unlimited. */
-const MAX_AGE_SECONDS = 31_536_000;
+export const MAX_AGE_SECONDS = 31_536_000;
 
 /**
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
