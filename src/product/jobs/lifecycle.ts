@@ -36,14 +36,14 @@ export class JobLifecycle {
   #polling: NodeJS.Timeout | undefined;
 
   private constructor(context: JobsContext, perform: PerformItemWork) {
-    const { jobs, items, now } = context;
+    const { jobs, items } = context;
     const admission = new JobAdmission(jobs, (job) => {
       if (!runner.start(job)) sendJobSignal(context, 'work', job._id);
     });
     const outcomes = new OutcomeRecorder(context);
     const completion = new JobCompletion(context, { outcomes, admission });
     const batcher = new OutcomeBatcher({ items, outcomes, completion });
-    const metrics = new JobMetrics({ jobs, now, itemsAtWork: () => runner.itemsAtWork() });
+    const metrics = new JobMetrics({ jobs, itemsAtWork: () => runner.itemsAtWork() });
     const runner = new JobRunner(context, { perform, batcher, completion, metrics });
     const submission = new JobSubmission(context, { admission, runner });
     const { tasks } = new JobSweeps(context, { outcomes, completion, admission, metrics });

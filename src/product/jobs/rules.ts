@@ -4,17 +4,17 @@ import {
   type ClaimedItem,
   hasEnded,
   type ItemDocument,
+  type ItemError,
   type ItemOutcome,
   type JobDocument,
   type OutcomeStatus,
 } from './job.ts';
 
-/** The result of the work on an item. An item that was put back, or that a store outage stopped, has used no try. */
-export type ItemWorkResult =
-  | { outcome: ItemOutcome }
-  | { failure: ItemWorkFailure }
-  | { putBackMs: number }
-  | { outage: unknown };
+/** The result of the work on an item. */
+export type ItemWorkResult = { outcome: ItemOutcome } | UnfinishedItemWork;
+
+/** Work without an outcome: it failed, there was no free slot for it, or a store was unavailable. */
+export type UnfinishedItemWork = { failure: ItemWorkFailure } | { putBackMs: number } | { outage: unknown };
 
 /** Signals that the work on an item is no longer wanted. */
 export interface WorkSignals {
@@ -104,27 +104,40 @@ export function itemWorkFailureOf(error: ApiError): ItemWorkFailure {
   };
 }
 
-/** Whether a failed try is not counted: the worker was lost, and the item is probably not the cause. */
-export function isUncountedTry(
-  { lostWorker }: ItemWorkFailure,
-  { waits = 0 }: Pick<ItemDocument, 'waits'>,
-): boolean {
-  return lostWorker === true && waits < MAX_LOST_WORKERS;
-}
+/** The error that an item has while it waits for an unavailable store. */
+const STORE_OUTAGE_ERROR: ItemError = {
+  code: 'internal_error',
+  message: 'A store of the service does not answer: the item waits for it.',
+};
 
-/** Milliseconds until a failed item is retried; null when it has failed permanently. */
-export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number): number | null {
-  const isLast = failure.isLast ?? triesBefore + 1 >= MAX_ITEM_TRIES;
-  if (!failure.mayPass || isLast) return null;
-  return failure.retryAfterMs ?? FIRST_RETRY_PAUSE_MS * 4 ** triesBefore;
+/** How an item is put back, to be tried again. */
+export interface ItemRetry {
+  pauseMs: number;
+  /** The counter that increases; null when the item only lacked a slot. */
+  counter: 'tries' | 'waits' | null;
+  error?: ItemError;
 }
 
 /**
- * The pause before an item is retried after a store outage, in milliseconds. Such a retry does not count as a try, and
- * may be repeated without limit.
+ * How an item without an outcome is tried again; null when it has failed permanently. Store outages do not count as
+ * tries, and may be repeated without limit. A failure is not counted either if the worker was lost, and the item is
+ * probably not the cause.
  */
-export function storeOutageDelayMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
-  return Math.min(OUTAGE_PAUSE_MS.first * 2 ** waits, OUTAGE_PAUSE_MS.longest);
+export function itemRetryOf(
+  result: UnfinishedItemWork,
+  { tries, waits = 0 }: Pick<ItemDocument, 'tries' | 'waits'>,
+): ItemRetry | null {
+  if ('putBackMs' in result) return { pauseMs: result.putBackMs, counter: null };
+  const wait = {
+    pauseMs: Math.min(OUTAGE_PAUSE_MS.first * 2 ** waits, OUTAGE_PAUSE_MS.longest),
+    counter: 'waits',
+  } as const;
+  if ('outage' in result) return { ...wait, error: STORE_OUTAGE_ERROR };
+  const { code, message, mayPass, lostWorker, retryAfterMs, isLast } = result.failure;
+  const error = { code, message };
+  if (lostWorker === true && waits < MAX_LOST_WORKERS) return { ...wait, error };
+  if (!mayPass || (isLast ?? tries + 1 >= MAX_ITEM_TRIES)) return null;
+  return { pauseMs: retryAfterMs ?? FIRST_RETRY_PAUSE_MS * 4 ** tries, counter: 'tries', error };
 }
 
 /** The counter that increases when a claim is lost: `deaths` if its process was seen to end, or else `lapses`. */

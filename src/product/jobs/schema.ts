@@ -14,11 +14,11 @@ import {
 } from '../../platform/http/fields.ts';
 import { CallWarning, type ClampBounds } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
-import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
+import { WITHIN_ANY_PARAMETERS, WITHIN_PARAMETERS } from '../catalogue/index.ts';
+import type { GivenParameters } from '../catalogue/op.ts';
 import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';
 import { MISPLACED_JOB_FIELDS } from './errors.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
-import { VariantFields } from './variant.ts';
 
 const JobStatusSchema = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeSchema = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
@@ -67,6 +67,15 @@ const AssetSelection = Type.Object(
     ),
   },
   { additionalProperties: false, description: 'Selects DONE images, oldest first, in place of assetIds.' },
+);
+
+/** A variant of a job, as sent. Its parameters are merged into those of the job. */
+export const VariantFields = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    parameters: Type.Optional(Type.Unsafe<GivenParameters>({ type: 'object', additionalProperties: true })),
+  },
+  { additionalProperties: false, within: WITHIN_ANY_PARAMETERS },
 );
 
 /** The body of POST /jobs. The catalogue checks more than this schema, and names the field at fault. */
@@ -347,7 +356,6 @@ const notRetryableItems = Type.Optional(
 
 /** The response of a resume: the new job, with the items that cannot be tried again. */
 export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems }, { title: 'ResumedJob' });
-export type ResumedJob = Static<typeof ResumedJob>;
 
 export const JobCount = Type.Object(
   { status: JobStatusSchema, type: JobTypeSchema, count: Type.Integer() },

@@ -13,6 +13,7 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
   type EndedJob,
   hasEnded,
+  JOB_TYPES,
   type JobDocument,
   type JobInPhase,
   type JobType,
@@ -67,6 +68,8 @@ export const JOBS_COLLECTION: DeclaredCollection = {
   indexes: JOB_INDEXES,
   onAccountDeletion: 'keep',
 };
+
+const UNFINISHED = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
 
 /** The filters of a listing of jobs, after their validation. */
 export interface JobFilters
@@ -316,23 +319,26 @@ export class JobsStore {
     return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
   }
 
-  /**
-   * For the metrics: by job type, the number of items that are left, and when the oldest unfinished job was created.
-   */
-  async readBacklog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
-    const unfinished = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
+  /** For the metrics: the number of items that have not settled, by job type. */
+  async countOpenItems(): Promise<Partial<Record<JobType, number>>> {
     const rows = await this.#jobs.group({
-      filter: unfinished,
+      filter: UNFINISHED,
       by: { type: 'type' },
       sums: { total: 'totalItems', settled: 'settledItems' },
     });
-    const openWork = rows.map(async ({ type, total, settled }) => {
-      const options = { sort: sortBy('_id'), fields: ['createdAt'] };
-      const first = await this.#jobs.findOne({ ...unfinished, type }, options);
-      const oldestAt = first?.createdAt ?? this.#now().toISOString();
-      return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
+    return Object.fromEntries(
+      rows.map(({ type, total, settled }) => [type, Number(total) - Number(settled)]),
+    );
+  }
+
+  /** For the metrics: the age in seconds of the oldest unfinished job, by job type. */
+  async readOldestAges(): Promise<Partial<Record<JobType, number>>> {
+    const options = { sort: sortBy('_id'), fields: ['createdAt'] };
+    const ages = JOB_TYPES.map(async (type) => {
+      const oldest = await this.#jobs.findOne({ ...UNFINISHED, type }, options);
+      return [type, oldest === null ? 0 : (this.#now().getTime() - Date.parse(oldest.createdAt)) / 1_000];
     });
-    return Promise.all(openWork);
+    return Object.fromEntries(await Promise.all(ages));
   }
 
   /** For the operator: the jobs of every account that run or wait. */

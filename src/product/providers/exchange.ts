@@ -61,13 +61,12 @@ export async function requestProviderJson(
   call: EndpointRequest,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const sent = await writeHttpRequest(call, headers);
-  const response = await withProviderFaults(signal, () =>
-    requestTrustedHost(new URL(`${baseUrl}${call.path}`), sent, signal),
-  );
-  if (!hasOkStatus(response)) throw await readRefusal(response, secrets, signal);
-  const maxBytes = call.answersPicture ? MAX_PICTURE_RESPONSE_BYTES : MAX_RESPONSE_BYTES;
-  const body = await withProviderFaults(signal, () => readResponseBytes(response, maxBytes));
+  const request = await writeHttpRequest(call, headers);
+  const body = await requestProviderBytes(new URL(`${baseUrl}${call.path}`), request, {
+    limitBytes: call.answersPicture ? MAX_PICTURE_RESPONSE_BYTES : MAX_RESPONSE_BYTES,
+    readRefusal: (response) => readRefusal(response, secrets, signal),
+    signal,
+  });
   return parseBoundedJson(body, 'The answer of the provider');
 }
 
@@ -87,13 +86,45 @@ const KEEP_ALIVE_AGENTS = {
   'https:': new https.Agent({ keepAlive: true, timeout: MAX_IDLE_CONNECTION_MS }),
 };
 
+interface BytesTerms {
+  limitBytes: number;
+  /** Makes the error of a response that is not 2xx. It must read the body or destroy it. */
+  readRefusal: (response: IncomingMessage) => ProviderError | Promise<ProviderError>;
+  signal: AbortSignal;
+}
+
+/**
+ * Makes one call, and returns the body of its answer.
+ * @throws ProviderError when there is no answer, which is a temporary fault, or an answer other than 2xx; the signal's
+ * reason when it aborted.
+ */
+export async function requestProviderBytes(
+  url: URL,
+  request: HttpRequest,
+  { limitBytes, readRefusal, signal }: BytesTerms,
+): Promise<Buffer<ArrayBuffer>> {
+  try {
+    const response = await requestTrustedHost(url, request, signal);
+    const { statusCode = 0 } = response;
+    if (statusCode < 200 || statusCode >= 300) throw await readRefusal(response);
+    return await readResponseBytes(response, limitBytes);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof ProviderError) throw error;
+    if (error instanceof OutboundError) throw unavailableFault(`The provider's ${error.message}.`);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (typeof code !== 'string') throw error;
+    throw unavailableFault(`The provider could not be reached, or cut the connection (${code}).`);
+  }
+}
+
 /**
  * Makes one HTTP/1.1 request to a host that the operator trusts. Returns the response as soon as its headers have
  * arrived; the caller must read the body or destroy it. `fetch` is not used, because it cannot limit interim (1xx)
  * responses. Redirects are not followed.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
-export async function requestTrustedHost(
+async function requestTrustedHost(
   url: URL,
   call: HttpRequest,
   signal: AbortSignal,
@@ -110,10 +141,6 @@ export async function requestTrustedHost(
   client.on('error', reject);
   client.end(body);
   return promise;
-}
-
-export function hasOkStatus({ statusCode = 0 }: IncomingMessage): boolean {
-  return statusCode >= 200 && statusCode < 300;
 }
 
 async function writeHttpRequest(
@@ -135,7 +162,7 @@ async function writeHttpRequest(
  * Reads the body of a response and decodes its content encoding.
  * @throws ProviderError when the body is larger than the limit, or cannot be decoded.
  */
-export async function readResponseBytes(
+async function readResponseBytes(
   response: IncomingMessage,
   limitBytes: number,
 ): Promise<Buffer<ArrayBuffer>> {
@@ -149,37 +176,17 @@ export async function readResponseBytes(
   }
 }
 
-/**
- * Runs work. An error of the connection is converted to a temporary fault of the provider; the error of an abort is
- * thrown unchanged.
- */
-export async function withProviderFaults<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (error instanceof ProviderError) throw error;
-    if (error instanceof OutboundError) throw unavailableFault(`The provider's ${error.message}.`);
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (typeof code !== 'string') throw error;
-    throw unavailableFault(`The provider could not be reached, or cut the connection (${code}).`);
-  }
-}
-
 async function readRefusal(
   response: IncomingMessage,
   secrets: readonly string[],
   signal: AbortSignal,
-): Promise<Error> {
+): Promise<ProviderError> {
   const { statusCode: status = 0, headers } = response;
   if (status >= 300 && status < 400) {
     response.destroy();
     return misconfiguredFault(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
-  const text = await withProviderFaults(signal, () => readResponseBytes(response, MAX_REFUSAL_BYTES)).then(
-    String,
-    () => '',
-  );
+  const text = await readResponseBytes(response, MAX_REFUSAL_BYTES).then(String, () => '');
   signal.throwIfAborted();
   const { message, kind } = parseRefusal(text);
   const retryAfterMs = parseRetryAfterMs(headers['retry-after'] ?? null, Date.now());

@@ -108,10 +108,10 @@ export class Providers {
     const provider = model && this.#providers[model.provider];
     if (model === undefined || provider === undefined)
       return failedOutcome('service_misconfigured', `The model ${call.model} is no longer offered.`);
-    const done = await this.#slots.run(model.provider, call.accountId, () =>
+    const outcome = await this.#slots.run(model.provider, call.accountId, () =>
       this.#timedAttempt(call, model, provider, signal),
     );
-    return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_RETRY_PAUSE_MS } : done.done;
+    return outcome ?? { kind: 'busy', retryAfterMs: BUSY_RETRY_PAUSE_MS };
   }
 
   async #timedAttempt(

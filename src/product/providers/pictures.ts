@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { firstFrameWarning } from '../../../workers/image/frames.ts';
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
@@ -6,13 +7,7 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Model } from '../models/models.ts';
-import {
-  hasOkStatus,
-  type ProviderEndpoint,
-  readResponseBytes,
-  requestTrustedHost,
-  withProviderFaults,
-} from './exchange.ts';
+import { type ProviderEndpoint, requestProviderBytes } from './exchange.ts';
 import { type ModelPicture, unavailableFault } from './provider.ts';
 
 /** The formats that every provider reads. */
@@ -109,14 +104,12 @@ export async function fetchProviderPicture(
   }
 }
 
-async function fetchFromProviderHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await withProviderFaults(signal, () =>
-    requestTrustedHost(address, { method: 'GET', headers: {} }, signal),
-  );
-  if (!hasOkStatus(response)) {
+function fetchFromProviderHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  const request = { method: 'GET' as const, headers: {} };
+  const readRefusal = (response: IncomingMessage) => {
     response.destroy();
     const { statusCode } = response;
-    throw unavailableFault(`The picture that the model made could not be fetched (HTTP ${statusCode}).`);
-  }
-  return withProviderFaults(signal, () => readResponseBytes(response, MAX_PICTURE_BYTES));
+    return unavailableFault(`The picture that the model made could not be fetched (HTTP ${statusCode}).`);
+  };
+  return requestProviderBytes(address, request, { limitBytes: MAX_PICTURE_BYTES, readRefusal, signal });
 }

@@ -49,7 +49,7 @@ export class ProviderSlots {
    * items in this process.
    * @param owner the account that holds the slot.
    */
-  async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
+  async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<T | undefined> {
     this.#callCount += 1;
     const key = `providers/${this.#options.hostId}/${name}`;
     const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#callCount}/${owner}`;
@@ -60,7 +60,7 @@ export class ProviderSlots {
     }, SLOT_RENEWAL_INTERVAL_MS);
     renewal.unref();
     try {
-      return { done: await work() };
+      return await work();
     } finally {
       clearInterval(renewal);
       await this.#giveBack(key, holder);

@@ -38,7 +38,7 @@ function runnerOver(items: {
   } as unknown as JobsContext;
   const runner = new JobRunner(context, {
     perform: () => new Promise(() => undefined),
-    metrics: new JobMetrics({ jobs: context.jobs, itemsAtWork: () => ({}), now: () => NOW }),
+    metrics: new JobMetrics({ jobs: context.jobs, itemsAtWork: () => ({}) }),
     clock,
   } as unknown as RunnerOptions);
   return { runner, clock, warnings };

@@ -27,11 +27,6 @@ export class JobAdmission {
     }
   }
 
-  /** Whether a job of this account and type waits for a slot. */
-  async hasWaiting(accountId: string, type: JobType): Promise<boolean> {
-    return (await this.#jobs.findOldestWaiting(accountId, type)) !== null;
-  }
-
   /**
    * Makes a hidden job visible, and starts it if a slot is free and no other job is waiting.
    * @param turn.isNext whether no other job is waiting. If a slot is free, one update then makes the job visible and

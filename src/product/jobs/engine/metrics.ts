@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
-import { JOB_TYPES } from '../job.ts';
+import { JOB_TYPES, type JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 
 /**
@@ -11,15 +11,8 @@ type ExpiredLeaseConsequence = 'again' | 'poison';
 interface JobsMetricsOptions {
   jobs: JobsStore;
   /** The number of items that this process works on, by the type of their jobs. */
-  itemsAtWork: () => Record<string, number>;
-  now: () => Date;
+  itemsAtWork: () => Partial<Record<JobType, number>>;
 }
-
-/**
- * Options of the gauges that every process reads from the shared store. All processes report the same value, so the
- * maximum is exported instead of the sum.
- */
-const SHARED_GAUGE_OPTIONS = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
 
 /**
  * The metrics of jobs, by type. Their help texts say what each of them counts. No label contains an account or an id.
@@ -42,51 +35,24 @@ export class JobMetrics {
   );
   readonly #gauges: Metric[];
 
-  constructor({ jobs, itemsAtWork, now }: JobsMetricsOptions) {
+  constructor({ jobs, itemsAtWork }: JobsMetricsOptions) {
     // The counters start at zero. Otherwise an alert would miss the first expired lease, because the series would begin
     // at one.
     for (const followedBy of ['again', 'poison'] satisfies ExpiredLeaseConsequence[])
       this.#expiredLeases.inc({ followed_by: followedBy }, 0);
-    const running = new Gauge({
-      name: 'darkroom_job_items_running',
-      help: 'Items that this process works on.',
-      labelNames: ['type'],
-      registers: [],
-      collect() {
-        for (const [type, count] of Object.entries(itemsAtWork())) this.set({ type }, count);
-      },
-    });
-    let runningRead: Promise<void> | null = null;
-    /** On each scrape, a single query serves both gauges. */
-    const collect = () => {
-      runningRead ??= read().finally(() => {
-        runningRead = null;
-      });
-      return runningRead;
-    };
-    const oldest = new Gauge({
-      ...SHARED_GAUGE_OPTIONS,
-      name: 'darkroom_job_oldest_waiting_seconds',
-      help: 'Age of the oldest job that waits or has items that wait.',
-      collect,
-    });
-    const open = new Gauge({
-      ...SHARED_GAUGE_OPTIONS,
-      name: 'darkroom_job_items_open',
-      help: 'Items of unfinished jobs that have not settled.',
-      collect,
-    });
-    async function read(): Promise<void> {
-      // During an outage of the store, these gauges keep their last values, so that reading the metrics does not fail.
-      const rows = await jobs.readBacklog().catch(() => null);
-      if (rows === null) return;
-      for (const type of JOB_TYPES) {
-        const row = rows.find((one) => one.type === type);
-        open.set({ type }, row?.open ?? 0);
-        oldest.set({ type }, row === undefined ? 0 : (now().getTime() - Date.parse(row.oldestAt)) / 1_000);
-      }
-    }
-    this.#gauges = [running, open, oldest];
+    this.#gauges = [
+      createGauge('darkroom_job_items_running', 'Items that this process works on.', 'sum', itemsAtWork),
+      // Every process reads the next two from the shared store, so their maximum is exported instead of their sum.
+      createGauge(
+        'darkroom_job_oldest_waiting_seconds',
+        'Age of the oldest job that waits or has items that wait.',
+        'max',
+        () => jobs.readOldestAges(),
+      ),
+      createGauge('darkroom_job_items_open', 'Items of unfinished jobs that have not settled.', 'max', () =>
+        jobs.countOpenItems(),
+      ),
+    ];
   }
 
   countExpiredLease(followedBy: ExpiredLeaseConsequence): void {
@@ -101,4 +67,24 @@ export class JobMetrics {
 
 function createCounter(name: string, help: string, label = 'type'): Counter {
   return new Counter({ name, help, labelNames: [label], registers: [] });
+}
+
+/**
+ * A gauge by type of job. While it cannot be read, it keeps its last values, so that reading the metrics does not fail.
+ */
+function createGauge(
+  name: string,
+  help: string,
+  aggregator: 'sum' | 'max',
+  read: () => Partial<Record<JobType, number>> | Promise<Partial<Record<JobType, number>>>,
+): Gauge {
+  return new Gauge({
+    ...{ name, help, aggregator },
+    labelNames: ['type'],
+    registers: [],
+    async collect() {
+      const values = await Promise.try(read).catch(() => null);
+      if (values !== null) for (const type of JOB_TYPES) this.set({ type }, values[type] ?? 0);
+    },
+  });
 }

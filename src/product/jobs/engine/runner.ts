@@ -3,22 +3,13 @@ import { randomText } from '../../../platform/ids/ids.ts';
 import { FairQueue } from '../../../platform/queues.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { JobsContext } from '../context.ts';
+import type { ClaimedItem, ItemDocument, ItemOutcome, JobDocument, JobType } from '../job.ts';
 import {
-  type ClaimedItem,
-  type ItemDocument,
-  type ItemError,
-  type ItemOutcome,
-  JOB_TYPES,
-  type JobDocument,
-  type JobType,
-} from '../job.ts';
-import {
-  type ItemWorkFailure,
-  isUncountedTry,
-  itemRetryDelayMs,
+  type ItemRetry,
+  itemRetryOf,
   type PerformItemWork,
   permanentFailureOutcome,
-  storeOutageDelayMs,
+  type UnfinishedItemWork,
 } from '../rules.ts';
 import {
   ActiveJob,
@@ -42,12 +33,6 @@ const SHUTDOWN_GIVE_BACK_MS = 2_000;
 const MAX_POLLED_JOBS = 500;
 /** The maximum number of items that one step makes ready again after their pauses. */
 const MAX_PROMOTED_ITEMS = 2_000;
-/** The error that an item has while it waits for an unavailable store. */
-const STORE_OUTAGE_ERROR: ItemError = {
-  code: 'internal_error',
-  message: 'A store of the service does not answer: the item waits for it.',
-};
-
 interface RunnerOptions {
   perform: PerformItemWork;
   batcher: OutcomeBatcher;
@@ -159,8 +144,9 @@ export class JobRunner {
     this.#claimMore();
   }
 
-  itemsAtWork(): Record<string, number> {
-    const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
+  /** The number of items that this process works on, by the type of their jobs. */
+  itemsAtWork(): Partial<Record<JobType, number>> {
+    const counts: Partial<Record<JobType, number>> = {};
     for (const { job, claimedCount } of this.#activeJobs.values())
       counts[job.type] = (counts[job.type] ?? 0) + claimedCount;
     return counts;
@@ -284,9 +270,7 @@ export class JobRunner {
       else if (prefetch.recordStoreReached()) void this.#endStoreWaits();
       if ('outcome' in result) await this.#record(work, result.outcome);
       else if (signal.aborted) await this.#context.items.giveBack(item);
-      else if ('failure' in result) await this.#handleFailure(work, result.failure);
-      else if ('outage' in result) await this.#retryAfterOutage(work, result.outage);
-      else await this.#retryLater(item, result.putBackMs, null);
+      else await this.#retryOrFail(work, result);
     } catch (error) {
       this.#warningLogger('An item was left for its lease to run out')(error);
     }
@@ -302,39 +286,30 @@ export class JobRunner {
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
-  /** Handles a failure: the item is put back if a retry may succeed, and fails otherwise. */
-  async #handleFailure(work: RunningItem, failure: ItemWorkFailure): Promise<void> {
+  /** Puts an item without an outcome back if a retry may succeed. Otherwise, it fails. */
+  async #retryOrFail(work: RunningItem, result: UnfinishedItemWork): Promise<void> {
     const { job, item } = work;
-    if (isUncountedTry(failure, item)) {
-      this.#options.metrics.waits.inc({ type: job.type });
-      return this.#retryLater(item, storeOutageDelayMs(item), 'waits', failure);
-    }
-    const pauseMs = itemRetryDelayMs(failure, item.tries);
-    if (pauseMs === null)
-      return this.#record(work, permanentFailureOutcome(failure, item, this.#context.now()));
-    this.#options.metrics.retries.inc({ type: job.type });
-    const { code } = failure;
-    this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
-    await this.#retryLater(item, pauseMs, 'tries', failure);
-  }
-
-  /** Puts an item back because a store is unavailable. The item is claimed again when the store responds. */
-  async #retryAfterOutage({ job, item }: RunningItem, cause: unknown): Promise<void> {
-    this.#options.metrics.waits.inc({ type: job.type });
-    this.#warningLogger('A store was away for an item, which waits for it')(cause);
-    await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_OUTAGE_ERROR);
+    const { metrics } = this.#options;
+    if ('outage' in result)
+      this.#warningLogger('A store was away for an item, which waits for it')(result.outage);
+    const retry = itemRetryOf(result, item);
+    if (retry !== null) {
+      const { counter, pauseMs, error } = retry;
+      if (counter === 'waits') metrics.waits.inc({ type: job.type });
+      if (counter === 'tries') {
+        metrics.retries.inc({ type: job.type });
+        const facts = { item: item._id, tries: item.tries, pauseMs, code: error?.code };
+        this.#context.log.debug?.(facts, 'An item is tried again');
+      }
+      await this.#retryLater(item, retry);
+    } else if ('failure' in result)
+      await this.#record(work, permanentFailureOutcome(result.failure, item, this.#context.now()));
   }
 
   /** Puts an item back. It is tried again after a pause, or cancelled if its job is being cancelled. */
-  async #retryLater(
-    item: ClaimedItem,
-    pauseMs: number,
-    counter: 'tries' | 'waits' | null,
-    reason?: ItemError,
-  ): Promise<void> {
+  async #retryLater(item: ClaimedItem, { pauseMs, counter, error }: ItemRetry): Promise<void> {
     const { items, now } = this.#context;
     const notBefore = () => new Date(now().getTime() + pauseMs);
-    const error = reason && { code: reason.code, message: reason.message };
     const putBack = () => items.retryLater(item, notBefore(), counter, error);
     await retryThroughOutages(putBack, this.#abandonController.signal);
     setTimeout(() => void this.#promoteRetries(), pauseMs).unref();

@@ -48,27 +48,16 @@ export class JobSweeps {
   }
 
   get tasks(): SweepTask[] {
-    return [
-      {
-        name: 'leases of items',
-        sweep: (now) => this.#sweepExpiredLeases(now),
-        intervalMs: SWEEP_INTERVAL_MS,
-      },
-      { name: 'retries of items', sweep: () => this.#sweepRetries(), intervalMs: SWEEP_INTERVAL_MS },
-      {
-        name: 'settlements of items',
-        sweep: (now) => this.#sweepDecidedItems(now),
-        intervalMs: SWEEP_INTERVAL_MS,
-      },
-      { name: 'waiting jobs', sweep: () => this.#startWaitingJobs(), intervalMs: SWEEP_INTERVAL_MS },
-      { name: 'ended jobs', sweep: (now) => this.#sweepEndedJobs(now), intervalMs: SWEEP_INTERVAL_MS },
-      {
-        name: 'outputs without an item',
-        sweep: (now) => this.#sweepOutputs(now),
-        intervalMs: SWEEP_INTERVAL_MS,
-      },
-      { name: 'expired jobs', sweep: (now) => this.#sweepExpiredJobs(now), intervalMs: SWEEP_INTERVAL_MS },
-    ];
+    const sweeps: Record<string, SweepTask['sweep']> = {
+      'leases of items': (now) => this.#sweepExpiredLeases(now),
+      'retries of items': () => this.#sweepRetries(),
+      'settlements of items': (now) => this.#sweepDecidedItems(now),
+      'waiting jobs': () => this.#startWaitingJobs(),
+      'ended jobs': (now) => this.#sweepEndedJobs(now),
+      'outputs without an item': (now) => this.#sweepOutputs(now),
+      'expired jobs': (now) => this.#sweepExpiredJobs(now),
+    };
+    return Object.entries(sweeps).map(([name, sweep]) => ({ name, sweep, intervalMs: SWEEP_INTERVAL_MS }));
   }
 
   /**

@@ -183,20 +183,20 @@ export class JobSubmission {
   ): Promise<JobDocument> {
     const { accountId, type } = job;
     const { admission } = this.#options;
-    const { items, definitions } = this.#context;
+    const { items, definitions, jobs } = this.#context;
     const holdAndQuota = settleAll([
       this.#context.holds.take(accountId, job._id, order.need, snapshot),
       this.#reserveQuota(job),
     ]);
     if (order.totalItems > MAX_ITEMS_STORED_DURING_HOLD) await holdAndQuota;
-    const [[hold], hasWaiting] = await settleAll([
+    const [[hold], waiting] = await settleAll([
       holdAndQuota,
-      admission.hasWaiting(accountId, type),
+      jobs.findOldestWaiting(accountId, type),
       definitions.insert(job, order.definition),
       claim === undefined ? this.#insertItems(job, order.iterateItems()) : items.insert([claim.item]),
     ]);
     refusePriceAboveMax(order, creditsHeldBy(hold));
-    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
+    const shown = await admission.show(job, { hold }, { isNext: waiting === null, claim });
     if (shown === null) throw submitTimedOutError();
     return shown;
   }

@@ -15,8 +15,7 @@ import {
   savedSteps,
   toRequestedStep,
 } from '../../catalogue/plan/step.ts';
-import type { JobRequest } from '../schema.ts';
-import { VariantFields } from '../variant.ts';
+import { type JobRequest, VariantFields } from '../schema.ts';
 
 /** A variant of a job. Its parameters are merged into those of the job, and determine its steps. */
 export interface RequestedVariant {
