@@ -32,10 +32,18 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
 /** The separators before the last part of a name, as in `image/png` and `job.completed`. */
 const TAIL_SEPARATORS = ['/', '.'];
 
+/** The names of this service that a foreign name may stand for. */
+const NAMES_BY_FOREIGN_NAME = Map.groupBy(
+  Object.entries(FOREIGN_NAMES).flatMap(([name, words]) =>
+    words.split(' ').map((foreign) => ({ name, foreign })),
+  ),
+  ({ foreign }) => foreign,
+);
+
 /** The known names for which other services use the normalized name `plain`. */
 function namesMeantBy(plain: string, known: readonly string[]): string[] {
-  const names = Object.keys(FOREIGN_NAMES).filter((name) => FOREIGN_NAMES[name]?.includes(plain));
-  return names.flatMap((name) => known.filter((one) => normalizedNameOf(one) === normalizedNameOf(name)));
+  const meant = NAMES_BY_FOREIGN_NAME.get(plain) ?? [];
+  return meant.flatMap(({ name }) => known.filter((one) => normalizedNameOf(one) === normalizedNameOf(name)));
 }
 
 /**
