@@ -9,7 +9,7 @@ import { readSettings } from '../config/index.ts';
 import { COLLECTIONS } from '../src/host/collections.ts';
 import { newId, randomText } from '../src/platform/ids/ids.ts';
 import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
-import { clusterChannelHost } from '../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannelHost } from '../src/platform/stores/embedded/channel.ts';
 import { openStores } from '../src/platform/stores/open.ts';
 import { newSigningSecret } from '../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../src/product/webhooks/endpoints/store.ts';
@@ -28,7 +28,7 @@ const STAGE_SECONDS = 10;
 const RATES = [100, 500, 1_000, 2_000];
 const TIMEOUT_MS = 60_000;
 /** One host for all of the stores opened in turn, because the processes reach the stores that were provided last. */
-const HOST = clusterChannelHost();
+const HOST = new PrimaryChannelHost();
 
 const METHOD_TEXT = [
   `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, over ${ENDPOINTS} endpoints of as many accounts;`,

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
-import { ChangeableCapacity } from '../../src/platform/concurrency/capacity.ts';
+import { Capacity } from '../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { createMailSender } from '../../src/platform/mail.ts';
-import { createOutboundRequests } from '../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../src/platform/outbound/outbound.ts';
 import { Sweeper } from '../../src/platform/periodic-tasks.ts';
-import { channelToPrimary } from '../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannel } from '../../src/platform/stores/embedded/channel.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
 import type { CallGate } from '../../src/product/accounts/gate/gate.ts';
 import { EventOutbox } from '../../src/product/events/open.ts';
@@ -24,18 +24,18 @@ export interface AnnouncedLoad {
 /** An API process that serves no calls. It announces outcomes as jobs do, and delivers them. */
 setDefaultCACertificates([LOOPBACK_CERTIFICATE]);
 const settings = readSettings(process.env);
-const stores = await connectStores(settings.stores, channelToPrimary());
+const stores = await connectStores(settings.stores, new PrimaryChannel());
 const now = () => new Date();
 const log = { warn: console.error, info: () => undefined };
 const events = await EventOutbox.open(stores);
 const webhooks = await openWebhooks({
   ...stores,
-  capacity: new ChangeableCapacity({
+  capacity: new Capacity({
     ...{ ...settings.processes, ...settings.images, ...settings.renders },
     ...{ ...settings.jobs, ...settings.webhooks },
   }),
   events,
-  outbound: createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
+  outbound: new OutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
   sendMail: createMailSender({ settings: settings.mail, log }),
   gate: {} as CallGate,
   findEmail: async () => null,

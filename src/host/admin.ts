@@ -1,8 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
-import { clusterChannelHost } from '../platform/stores/embedded/channel.ts';
+import { loadSettingsFile, readSettings } from '../../config/index.ts';
+import { SettingsError } from '../platform/setting.ts';
+import { PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
 import { hasEmbeddedStores, openStores, storesExist } from '../platform/stores/open.ts';
 import { listenToAttempts, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandResult } from './admin/command.ts';
@@ -32,7 +33,7 @@ async function main(words: readonly string[]): Promise<CommandResult> {
     if (needsRunningService(words)) throw new Error(noServiceMessage(settings.stores.DATA_DIR));
   }
   if (!storesExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
-  const stores = await openStores(settings.stores, clusterChannelHost());
+  const stores = await openStores(settings.stores, new PrimaryChannelHost());
   try {
     // The command may be the first program on these stores, so the collections may be missing.
     await Promise.all(COLLECTIONS.map((spec) => stores.documents.prepare(spec)));
@@ -59,7 +60,7 @@ async function listenForWebhooks({ endpointId, forward }: WebhookListenOptions):
       throw new Error('The service has stopped.');
     throw new Error(noServiceMessage(settings.stores.DATA_DIR));
   }
-  await listenToAttempts(await openStores(settings.stores, clusterChannelHost()), endpointId, onAttempt);
+  await listenToAttempts(await openStores(settings.stores, new PrimaryChannelHost()), endpointId, onAttempt);
   return new Promise<never>(() => undefined);
 }
 

@@ -1,24 +1,19 @@
 import cluster from 'node:cluster';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import {
-  loadSettingsFile,
-  misspeltSettings,
-  readSettings,
-  type Settings,
-  SettingsError,
-} from '../../config/index.ts';
+import { loadSettingsFile, misspeltSettings, readSettings, type Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { findSandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { systemClock } from '../platform/clock.ts';
-import { ChangeableCapacity, libuvThreadCount } from '../platform/concurrency/capacity.ts';
+import { Capacity, libuvThreadCount } from '../platform/concurrency/capacity.ts';
 import { grantedCores, processCountSentence } from '../platform/concurrency/control-group.ts';
 import { serveMetrics } from '../platform/http/hooks/telemetry.ts';
 import { LinkSigner } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
 import { installHostMetrics, RestartMeter } from '../platform/metrics/host.ts';
 import { takeLoadSnapshot } from '../platform/metrics/load.ts';
-import { clusterChannelHost, type PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
+import { SettingsError } from '../platform/setting.ts';
+import { PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
 import { readDiskSpace, reservedBytesOf } from '../platform/stores/objects/reserve.ts';
 import { hasEmbeddedStores, openStores, type Stores, verifyStoreServers } from '../platform/stores/open.ts';
 import { retryUntilLeaseEnds } from '../platform/stores/outages.ts';
@@ -35,9 +30,8 @@ import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS, prepareCollections } from './collections.ts';
 import { LoadHistory, LoadRecorder, recordLoad } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
-import { alikeSettingFingerprints } from './processes/alike-settings.ts';
 import { answerControls, PRIMARY_PROCESS_ID } from './processes/controls.ts';
-import { deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
+import { alikeSettingFingerprints, deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
 import { chooseAllocator, v8HeapOptions } from './processes/memory.ts';
@@ -74,7 +68,7 @@ interface Primary {
   deployment: string;
   /** The fingerprints of the settings that all hosts need to have alike. */
   alikeSettings: Record<string, string>;
-  capacity: ChangeableCapacity;
+  capacity: Capacity;
   restarts: RestartMeter;
 }
 
@@ -103,7 +97,7 @@ async function main(): Promise<void> {
   const chosenPort = await checkListenAddress(HOST, PORT);
   if (METRICS_PORT !== 0) await checkListenAddress(HOST, METRICS_PORT, 'METRICS_PORT');
 
-  const host = clusterChannelHost();
+  const host = new PrimaryChannelHost();
   const primary = await openPrimary(settings, host, log);
   const { hostId, stores, capacity } = primary;
   const collect = provideMetrics(primary, host);
@@ -187,7 +181,7 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     const billing = new BillingStore(stores.documents);
     await Promise.all([items.endAllLeases(), jobs.expireSubmits(), billing.releaseReservations()]);
   }
-  const capacity = new ChangeableCapacity({
+  const capacity = new Capacity({
     ...{ ...settings.processes, ...settings.images, ...settings.renders },
     ...{ ...settings.jobs, ...settings.webhooks },
   });

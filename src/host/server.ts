@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { readSettings } from '../../config/index.ts';
-import { channelToPrimary } from '../platform/stores/embedded/channel.ts';
+import { PrimaryChannel } from '../platform/stores/embedded/channel.ts';
 import { connectStores, hasEmbeddedStores } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
 import { type App, buildApp } from './app.ts';
@@ -47,7 +47,7 @@ const settings = readSettings(process.env);
 const tracing = await openTracing(process.env);
 const traceIds = tracing.isOn ? tracing.ids : undefined;
 const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) }, traceIds);
-const channel = channelToPrimary();
+const channel = new PrimaryChannel();
 const stores = await connectStores(settings.stores, channel, log);
 
 const collectMetrics = async () => String(await channel.call('metrics', 'collect', []));

@@ -10,7 +10,7 @@ import { randomDatabase, startMongo } from '../../bench/services/mongodb.ts';
 import { startPrivateRedis } from '../../bench/services/redis.ts';
 import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { clusterChannelHost } from '../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannelHost } from '../../src/platform/stores/embedded/channel.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
 import { EventOutbox } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
@@ -38,7 +38,7 @@ const environment = {
   MONGODB_URL: randomDatabase(mongo.url),
   PROCESSES: '1',
 };
-const stores = await openStores(readSettings(environment).stores, clusterChannelHost());
+const stores = await openStores(readSettings(environment).stores, new PrimaryChannelHost());
 await prepared(stores.documents);
 const events = await EventOutbox.open(stores);
 const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));

@@ -19,7 +19,7 @@ import { checkMigrationEnded } from './migration-marker.ts';
 import { FileObjectStore } from './objects/files.ts';
 import type { ObjectStore } from './objects/port.ts';
 import { DiskReserve, readDiskSpace } from './objects/reserve.ts';
-import { documentsWithTimeouts, StoreTimeout, withTimeouts } from './store-timeout.ts';
+import { StoreTimeout, wrapDocuments, wrapMethods } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -138,18 +138,15 @@ export async function connectStores(
   const objects = await openObjectStore(settings);
   if (hasEmbeddedStores(settings)) {
     const { withDirectReads } = await import('./documents/embedded/direct-reader.ts');
-    const remote = documentsWithTimeouts(
-      documentsOverChannel(channel),
-      new StoreTimeout(PRIMARY_TIMEOUT_OPTIONS),
-    );
+    const timeoutOf = () => new StoreTimeout(PRIMARY_TIMEOUT_OPTIONS).interceptorOf;
+    const remote = wrapDocuments(documentsOverChannel(channel), timeoutOf());
     const documents = withDirectReads(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const port = coordinationOverChannel(channel, log);
-    const coordination = withTimeouts(port, new StoreTimeout(PRIMARY_TIMEOUT_OPTIONS));
+    const coordination = wrapMethods(coordinationOverChannel(channel, log), timeoutOf());
     return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = connectMongoDocuments(settings.MONGODB_URL);
-  const documents = documentsWithTimeouts(connected, new StoreTimeout(MONGODB_TIMEOUT_OPTIONS));
+  const documents = wrapDocuments(connected, new StoreTimeout(MONGODB_TIMEOUT_OPTIONS).interceptorOf);
   return combineStores(documents, await connectRedisCoordination(settings, log), objects);
 }
 

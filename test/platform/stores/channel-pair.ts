@@ -1,9 +1,6 @@
-import {
-  channelHostOverLinks,
-  channelOverLink,
-  type PrimaryChannel,
-  type PrimaryChannelHost,
-} from '../../../src/platform/stores/embedded/channel.ts';
+import type cluster from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import { PrimaryChannel, PrimaryChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
 
 interface ChannelPair {
   host: PrimaryChannelHost;
@@ -14,40 +11,30 @@ interface ChannelPair {
 
 /** Both ends in one process, with the same frames and the same JSON between them as between two: for tests. */
 export function channelPair(processId = 1): ChannelPair {
-  const toHost: Array<(processId: number, message: unknown) => void> = [];
-  const toChannel: Array<(message: unknown) => void> = [];
-  const whenGone: Array<() => void> = [];
   let connected = true;
-
-  function deliver(message: unknown, receive: (message: unknown) => void): void {
+  function deliver(message: unknown, receive: (copy: unknown) => void): void {
     const text = JSON.stringify(message);
     setImmediate(() => {
       if (connected) receive(JSON.parse(text));
     });
   }
 
-  const host = channelHostOverLinks({
-    send: (_processId, message) =>
-      deliver(message, (copy) => {
-        for (const receive of toChannel) receive(copy);
-      }),
-    onMessage: (listener) => toHost.push(listener),
-    onGone: (listener) => whenGone.push(() => listener(processId)),
+  const self = Object.assign(new EventEmitter(), {
+    send: (message: unknown) => deliver(message, (copy) => processes.emit('message', worker, copy)),
   });
-  const channel = channelOverLink({
-    send: (message) =>
-      deliver(message, (copy) => {
-        for (const receive of toHost) receive(processId, copy);
-      }),
-    onMessage: (listener) => toChannel.push(listener),
-    onGone: (listener) => whenGone.push(listener),
-  });
+  const worker = {
+    id: processId,
+    isConnected: () => connected,
+    process: { send: (message: unknown) => deliver(message, (copy) => self.emit('message', copy)) },
+  };
+  const processes = Object.assign(new EventEmitter(), { workers: { [processId]: worker } });
   return {
-    host,
-    channel,
+    host: new PrimaryChannelHost(processes as unknown as typeof cluster),
+    channel: new PrimaryChannel(self as unknown as NodeJS.Process),
     cut() {
       connected = false;
-      for (const gone of whenGone) gone();
+      processes.emit('disconnect', worker);
+      self.emit('disconnect');
     },
   };
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { channelToPrimary } from '../../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannel } from '../../../src/platform/stores/embedded/channel.ts';
 
 /** An API process of channel.test.ts: performs the task of CHANNEL_TASK and reports the result to the primary. */
 if (process.env.CHANNEL_TASK === 'spare') {
   process.send?.({ report: { spare: true } });
   await sleep(30_000, undefined, { ref: false });
 }
-const channel = channelToPrimary();
+const channel = new PrimaryChannel();
 const report = (message: object) => process.send?.({ report: message });
 
 if (process.env.CHANNEL_TASK === 'burst') {

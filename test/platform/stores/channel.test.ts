@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { DuplicateKeyError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
 import { channelPair } from './channel-pair.ts';
 
 cluster.setupPrimary({ exec: fileURLToPath(new URL('./channel-process.ts', import.meta.url)) });
 
 const askers: number[] = [];
-const host = clusterChannelHost();
+const host = new PrimaryChannelHost();
 host.provide('echo', async (method, args, processId) => {
   askers.push(processId);
   if (method === 'never') return new Promise(() => {});

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import { documentsOverChannel } from '../../../src/platform/stores/documents/remote.ts';
-import { channelToPrimary } from '../../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannel } from '../../../src/platform/stores/embedded/channel.ts';
 import { RunAllowance } from '../../../src/product/billing/allowance.ts';
 import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
@@ -24,7 +24,7 @@ const documents = MONEY_STORE_URL
   ? await import('../../../src/platform/stores/documents/mongodb.ts').then(({ connectMongoDocuments }) =>
       connectMongoDocuments(MONEY_STORE_URL),
     )
-  : documentsOverChannel(channelToPrimary());
+  : documentsOverChannel(new PrimaryChannel());
 const store =
   MONEY_DIES_AT === undefined
     ? new BillingStore(documents)

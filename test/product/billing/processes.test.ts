@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { provideDocuments } from '../../../src/platform/stores/documents/remote.ts';
-import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
 import { checkLedger, LIMITED, moneyOf, openAccount } from './money.ts';
 import type { Order, Report } from './money-process.ts';
 import { onEachStore } from './stores.ts';
@@ -16,7 +16,7 @@ const CALLS = 200;
 const COVERED = 3;
 
 cluster.setupPrimary({ exec: fileURLToPath(new URL('./money-process.ts', import.meta.url)) });
-const host = clusterChannelHost();
+const host = new PrimaryChannelHost();
 
 /** A process that shares the primary's stores, ready for orders; it ends with the test. */
 async function fork(t: Test, environment: Record<string, string>): Promise<Worker> {

@@ -2,30 +2,6 @@ import cluster from 'node:cluster';
 import { StoreUnavailableError } from '../documents/port.ts';
 import { type CallReply, PendingCalls, serializeError } from './pending-calls.ts';
 
-/**
- * The channel between an API process and the services in its primary, for the embedded stores. It uses the messages of
- * the cluster module. Arguments and results are plain JSON. Errors of the stores keep their classes.
- */
-export interface PrimaryChannel {
-  /** Rejects with StoreUnavailableError when the primary ends before or during the call. */
-  call(service: string, method: string, args: readonly unknown[]): Promise<unknown>;
-  /**
-   * Subscribes to the events that the primary broadcasts for a service. Returns a function that ends the subscription.
-   */
-  on(service: string, listener: (event: unknown) => void): () => void;
-}
-
-/** The primary's end of the channel to all its API processes. */
-export interface PrimaryChannelHost {
-  /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
-  provide(service: string, handler: ChannelServiceHandler): void;
-  /**
-   * Sends an event to the processes that have called a service.
-   * @returns the number of these processes.
-   */
-  broadcast(service: string, event: unknown): number;
-}
-
 type ChannelServiceHandler = (
   method: string,
   args: readonly unknown[],
@@ -81,127 +57,109 @@ function createFrameBatcher(send: (message: ChannelEnvelope) => void): (frame: C
   };
 }
 
-/** The API process's end of its link to the primary. */
-interface PrimaryLink {
-  send(message: unknown): void;
-  onMessage(listener: (message: unknown) => void): void;
-  onGone(listener: () => void): void;
-}
+/**
+ * The channel between an API process and the services in its primary, for the embedded stores. It uses the messages of
+ * the cluster module. Arguments and results are plain JSON. Errors of the stores keep their classes.
+ */
+export class PrimaryChannel {
+  readonly #pending = new PendingCalls();
+  readonly #listeners = new Map<string, Set<(event: unknown) => void>>();
+  readonly #send: (frame: ChannelFrame) => void;
+  #isGone = false;
 
-/** A channel over this process's own IPC, for processes that cluster.fork() started. */
-export function channelToPrimary(): PrimaryChannel {
-  return channelOverLink({
-    // With a callback, the end of the primary is reported by onGone and not by an uncaught error.
-    send: (message) => process.send?.(message, undefined, undefined, () => {}),
-    onMessage: (listener) => process.on('message', listener),
-    onGone: (listener) => process.once('disconnect', listener),
-  });
-}
-
-export function channelOverLink(link: PrimaryLink): PrimaryChannel {
-  const pending = new PendingCalls();
-  const listeners = new Map<string, Set<(event: unknown) => void>>();
-  const send = createFrameBatcher((message) => link.send(message));
-  let isGone = false;
-
-  function receive(frame: ChannelFrame): void {
-    if (frame.kind === 'event') {
-      for (const listener of listeners.get(frame.service) ?? []) listener(frame.event);
-    } else if (frame.kind === 'answer') pending.settle(frame);
+  /** @param self this process, which cluster.fork() has started. */
+  constructor(self: Pick<NodeJS.Process, 'send' | 'on'> = process) {
+    // With a callback, the end of the primary is reported by `disconnect` and not by an uncaught error.
+    this.#send = createFrameBatcher((message) => self.send?.(message, undefined, undefined, () => {}));
+    self.on('message', (message) => {
+      for (const frame of framesInMessage(message)) this.#receive(frame);
+    });
+    self.on('disconnect', () => {
+      this.#isGone = true;
+      this.#pending.failAll(primaryGoneError());
+    });
   }
 
-  link.onMessage((message) => {
-    for (const frame of framesInMessage(message)) receive(frame);
-  });
-  link.onGone(() => {
-    isGone = true;
-    pending.failAll(primaryGoneError());
-  });
+  /** Rejects with StoreUnavailableError when the primary ends before or during the call. */
+  call(service: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.#isGone) return Promise.reject(primaryGoneError());
+    const { id, answered } = this.#pending.begin();
+    this.#send({ kind: 'call', id, service, method, args });
+    return answered;
+  }
 
-  return {
-    call(service, method, args) {
-      if (isGone) return Promise.reject(primaryGoneError());
-      const { id, answered } = pending.begin();
-      send({ kind: 'call', id, service, method, args });
-      return answered;
-    },
-    on(service, listener) {
-      const ofService = listeners.get(service) ?? new Set();
-      listeners.set(service, ofService.add(listener));
-      return () => ofService.delete(listener);
-    },
-  };
+  /**
+   * Subscribes to the events that the primary broadcasts for a service. Returns a function that ends the subscription.
+   */
+  on(service: string, listener: (event: unknown) => void): () => void {
+    const ofService = this.#listeners.get(service) ?? new Set();
+    this.#listeners.set(service, ofService.add(listener));
+    return () => ofService.delete(listener);
+  }
+
+  #receive(frame: ChannelFrame): void {
+    if (frame.kind === 'event') {
+      for (const listener of this.#listeners.get(frame.service) ?? []) listener(frame.event);
+    } else if (frame.kind === 'answer') this.#pending.settle(frame);
+  }
 }
 
 function primaryGoneError(): StoreUnavailableError {
   return new StoreUnavailableError('The primary process is gone, and the embedded stores with it.');
 }
 
-/** The primary's ends of the links to all API processes. */
-interface ProcessLinks {
-  /** Sends a message to one process, unless the process has ended. */
-  send(processId: number, message: unknown): void;
-  onMessage(listener: (processId: number, message: unknown) => void): void;
-  onGone(listener: (processId: number) => void): void;
-}
-
-/** The host of the channels to all processes that cluster.fork() started or will start. */
-export function clusterChannelHost(): PrimaryChannelHost {
-  return channelHostOverLinks({
-    send(processId, message) {
-      const worker = cluster.workers?.[processId];
-      // With a callback, the death of a process during a write is not an error of the primary.
-      if (worker?.isConnected()) worker.process.send(message as object, undefined, undefined, () => {});
-    },
-    onMessage: (listener) => cluster.on('message', (worker, message) => listener(worker.id, message)),
-    onGone: (listener) => cluster.on('disconnect', (worker) => listener(worker.id)),
-  });
-}
-
-export function channelHostOverLinks(links: ProcessLinks): PrimaryChannelHost {
-  const handlers = new Map<string, ChannelServiceHandler>();
+/** The primary's end of the channels to all processes that cluster.fork() has started or will start. */
+export class PrimaryChannelHost {
+  readonly #handlers = new Map<string, ChannelServiceHandler>();
   /**
    * The senders by process, from the first call of a process until its end. A spare process makes no calls, so it has
    * none.
    */
-  const senders = new Map<number, (frame: ChannelFrame) => void>();
+  readonly #senders = new Map<number, (frame: ChannelFrame) => void>();
 
-  function open(processId: number): void {
-    senders.set(
-      processId,
-      createFrameBatcher((message) => links.send(processId, message)),
-    );
+  /** @param processes the cluster module of Node, which has the API processes. */
+  constructor(processes: Pick<typeof cluster, 'workers' | 'on'> = cluster) {
+    processes.on('message', ({ id }, message) => {
+      const frames = framesInMessage(message);
+      if (frames.length > 0 && !this.#senders.has(id)) {
+        const send = (answers: ChannelEnvelope) => {
+          const worker = processes.workers?.[id];
+          // With a callback, the death of a process during a write is not an error of the primary.
+          if (worker?.isConnected()) worker.process.send(answers, undefined, undefined, () => {});
+        };
+        this.#senders.set(id, createFrameBatcher(send));
+      }
+      for (const frame of frames) if (frame.kind === 'call') void this.#answer(id, frame);
+    });
+    processes.on('disconnect', ({ id }) => this.#senders.delete(id));
   }
 
-  async function answer(processId: number, call: CallFrame): Promise<void> {
-    const outcome = await callService(call, processId);
-    senders.get(processId)?.({ kind: 'answer', id: call.id, ...outcome });
+  /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
+  provide(service: string, handler: ChannelServiceHandler): void {
+    this.#handlers.set(service, handler);
   }
 
-  async function callService({ service, method, args }: CallFrame, processId: number) {
+  /**
+   * Sends an event to the processes that have called a service.
+   * @returns the number of these processes.
+   */
+  broadcast(service: string, event: unknown): number {
+    for (const send of this.#senders.values()) send({ kind: 'event', service, event });
+    return this.#senders.size;
+  }
+
+  async #answer(processId: number, call: CallFrame): Promise<void> {
+    const outcome = await this.#callService(call, processId);
+    this.#senders.get(processId)?.({ kind: 'answer', id: call.id, ...outcome });
+  }
+
+  async #callService({ service, method, args }: CallFrame, processId: number) {
     try {
-      const handler = handlers.get(service);
+      const handler = this.#handlers.get(service);
       if (handler === undefined) throw new Error(`The primary provides no service ${service}.`);
       return { value: await handler(method, args, processId) };
     } catch (error) {
       return { error: serializeError(error) };
     }
   }
-
-  links.onMessage((processId, message) => {
-    const frames = framesInMessage(message);
-    if (frames.length > 0 && !senders.has(processId)) open(processId);
-    for (const frame of frames) if (frame.kind === 'call') void answer(processId, frame);
-  });
-  links.onGone((processId) => senders.delete(processId));
-
-  return {
-    provide: (service, handler) => {
-      handlers.set(service, handler);
-    },
-    broadcast(service, event) {
-      for (const send of senders.values()) send({ kind: 'event', service, event });
-      return senders.size;
-    },
-  };
 }

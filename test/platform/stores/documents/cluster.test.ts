@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
-import { clusterChannelHost } from '../../../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannelHost } from '../../../../src/platform/stores/embedded/channel.ts';
 
 interface Report {
   claimed: string[];
@@ -22,7 +22,7 @@ t.test('processes of a cluster claim from the primary, no item twice', async (t)
   const directory = mkdtempSync(join(tmpdir(), 'darkroom-cluster-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  provideDocuments(clusterChannelHost(), documents);
+  provideDocuments(new PrimaryChannelHost(), documents);
   const items = documents.collection<{ _id: string; status: string }>({ name: 'items', indexes: [] });
   await items.insertMany(Array.from({ length: ITEMS }, (_, n) => ({ _id: `i${n}`, status: 'QUEUED' })));
 

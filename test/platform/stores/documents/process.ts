@@ -1,8 +1,8 @@
 import { documentsOverChannel } from '../../../../src/platform/stores/documents/remote.ts';
-import { channelToPrimary } from '../../../../src/platform/stores/embedded/channel.ts';
+import { PrimaryChannel } from '../../../../src/platform/stores/embedded/channel.ts';
 
 /** An API process of documents-cluster.test.ts: claims items until none is left, and reports which it got. */
-const documents = documentsOverChannel(channelToPrimary());
+const documents = documentsOverChannel(new PrimaryChannel());
 const items = documents.collection<{ _id: string; status: string }>({
   name: 'items',
   indexes: [
