@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { nearestName } from '../src/platform/ids/nearest.ts';
+import { SettingsError } from '../src/platform/setting.ts';
 
 /** The default of ENV_FILE, in the folder in which the service is started. */
 export const DEFAULT_ENV_FILE = 'darkroom.env';
@@ -22,8 +23,6 @@ export function envFile(environment: NodeJS.ProcessEnv = process.env): string {
 /** The content of a settings file. */
 export interface EnvFile {
   settings: Readonly<Record<string, string | undefined>>;
-  /** A sentence for each fault. If there is one, nothing of the file may be used. */
-  violations: readonly string[];
   /** A sentence for each line that is probably a mistake. */
   warnings: readonly string[];
 }
@@ -31,21 +30,22 @@ export interface EnvFile {
 /**
  * Reads and checks a file of settings.
  * @param known the names of all settings.
+ * @throws SettingsError with a sentence for each fault of the file, such as a misspelt name.
  */
 export function readEnvFile(path: string, known: readonly string[]): EnvFile {
-  const refused = (violation: string) => ({ settings: {}, violations: [violation], warnings: [] });
   let text: string;
   try {
     text = readEnvText(path);
   } catch (error) {
-    return refused(unreadable(path, error as NodeJS.ErrnoException));
+    throw new SettingsError([unreadable(path, error as NodeJS.ErrnoException)]);
   }
   // Half of the bytes of Latin letters in UTF-16 are zero.
-  if (text.includes('\0')) return refused(`${path} is not text in UTF-8: save it as UTF-8.`);
+  if (text.includes('\0')) throw new SettingsError([`${path} is not text in UTF-8: save it as UTF-8.`]);
   const lines = text.split('\n');
+  const violations = violationsIn(lines, { known, path });
+  if (violations.length > 0) throw new SettingsError(violations);
   return {
     settings: parseEnv(text),
-    violations: violationsIn(lines, { known, path }),
     warnings: [...repeatedSettingsIn(lines, path), ...cutValuesIn(lines, path)],
   };
 }
@@ -59,28 +59,6 @@ function unreadable(path: string, { code, message }: NodeJS.ErrnoException): str
   if (code === 'ENOENT') return `There is no file ${path}.`;
   if (code === 'EISDIR') return `${path} is a folder: name the file of settings in it.`;
   return `${path} cannot be read: ${message}.`;
-}
-
-/**
- * Reads the file of this host's settings, if it exists, into the environment. The environment takes precedence.
- * @param known the names of all settings.
- * @returns the faults of the file, with which nothing is read, and its warnings.
- */
-export function loadEnvFile(
-  known: readonly string[],
-  path = envFile(),
-): Pick<EnvFile, 'violations' | 'warnings'> {
-  if (!existsSync(path)) return { violations: [], warnings: missingFileWarnings(path) };
-  const { settings, violations, warnings } = readEnvFile(path, known);
-  if (violations.length === 0)
-    for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
-  return { violations, warnings };
-}
-
-/** A warning that the file is missing. The default file may be missing, unless ENV_FILE names it. */
-function missingFileWarnings(path: string): string[] {
-  if (path === DEFAULT_ENV_FILE && !process.env.ENV_FILE) return [];
-  return [`There is no file ${path}, which ENV_FILE names: settings are read from the environment alone.`];
 }
 
 /** A name that resembles no setting is accepted, because other programs may read the file too. */

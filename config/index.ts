@@ -7,7 +7,7 @@ import { httpSettings } from '../src/platform/http/config.ts';
 import { nearestName } from '../src/platform/ids/nearest.ts';
 import { mailSettings } from '../src/platform/mail.ts';
 import { outboundSettings } from '../src/platform/outbound/config.ts';
-import type { Setting, SettingsOf } from '../src/platform/setting.ts';
+import { type Setting, SettingsError, type SettingsOf } from '../src/platform/setting.ts';
 import { storesSettings } from '../src/platform/stores/config.ts';
 import { accountsSettings } from '../src/product/accounts/config.ts';
 import { billingSettings } from '../src/product/billing/config.ts';
@@ -15,7 +15,7 @@ import { deliverySettings } from '../src/product/delivery/config.ts';
 import { jobsSettings } from '../src/product/jobs/config.ts';
 import { providersSettings } from '../src/product/providers/config.ts';
 import { webhooksSettings } from '../src/product/webhooks/config.ts';
-import { type EnvFile, envFile, loadEnvFile, readEnvFile } from './env-file.ts';
+import { DEFAULT_ENV_FILE, type EnvFile, envFile, readEnvFile } from './env-file.ts';
 
 /** Every setting of the service, by the slice that owns it. settings.md is printed from this table. */
 export const SETTINGS = {
@@ -37,27 +37,21 @@ export const SETTINGS = {
 
 export type Settings = { readonly [Slice in keyof typeof SETTINGS]: SettingsOf<(typeof SETTINGS)[Slice]> };
 
-/** The environment breaks at least one rule; `violations` has one sentence each. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-  readonly violations: readonly string[];
-  constructor(violations: readonly string[]) {
-    super(violations.join('\n'));
-    this.violations = violations;
-  }
-}
-
 /** The names of all settings. */
-const NAMES = Object.values(SETTINGS).flatMap((table) => Object.keys(table));
+export const SETTING_NAMES = Object.values(SETTINGS).flatMap((table) => Object.keys(table));
 
 /**
- * Reads the settings file, if it exists, into the environment.
+ * Reads the settings file, if it exists, into the environment, which takes precedence.
  * @returns a sentence for each thing in it that is probably not meant, and for a file that is named and missing.
  * @throws SettingsError with a sentence for each fault of the file, such as a misspelt name.
  */
 export function loadSettingsFile(path = envFile()): readonly string[] {
-  const { violations, warnings } = loadEnvFile(NAMES, path);
-  if (violations.length > 0) throw new SettingsError(violations);
+  if (!existsSync(path)) {
+    if (path === DEFAULT_ENV_FILE && !process.env.ENV_FILE) return [];
+    return [`There is no file ${path}, which ENV_FILE names: settings are read from the environment alone.`];
+  }
+  const { settings, warnings } = readEnvFile(path, SETTING_NAMES);
+  for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
   return warnings;
 }
 
@@ -70,8 +64,7 @@ export function readSettingsFrom(path: string): {
   environment: EnvFile['settings'];
   warnings: readonly string[];
 } {
-  const { settings: environment, violations, warnings } = readEnvFile(path, NAMES);
-  if (violations.length > 0) throw new SettingsError(violations);
+  const { settings: environment, warnings } = readEnvFile(path, SETTING_NAMES);
   return { settings: readSettings(environment), environment, warnings };
 }
 
@@ -81,11 +74,10 @@ export function readSettingsFrom(path: string): {
  * @throws SettingsError if the next start would fail.
  */
 export function pendingSettings(environment: NodeJS.ProcessEnv, path = envFile()): string[] {
-  const file = existsSync(path) ? readEnvFile(path, NAMES) : { settings: {}, violations: [] };
-  if (file.violations.length > 0) throw new SettingsError(file.violations);
-  const next = { ...file.settings, ...environment };
+  const ofFile = existsSync(path) ? readEnvFile(path, SETTING_NAMES).settings : {};
+  const next = { ...ofFile, ...environment };
   readSettings(next);
-  return NAMES.filter((name) => (next[name] ?? '') !== (process.env[name] ?? ''));
+  return SETTING_NAMES.filter((name) => (next[name] ?? '') !== (process.env[name] ?? ''));
 }
 
 /** A name of this many letters or fewer is too short to be taken for a misspelt setting. */
@@ -99,9 +91,13 @@ const LETTERS_PER_SLIP = 5;
  */
 export function misspeltSettings(environment: Record<string, string | undefined>): string[] {
   return Object.keys(environment).flatMap((name) => {
-    if (name.length <= MAX_SHORT_NAME_CHARACTERS || !/^[A-Z][A-Z0-9_]*$/.test(name) || NAMES.includes(name))
+    if (
+      name.length <= MAX_SHORT_NAME_CHARACTERS ||
+      !/^[A-Z][A-Z0-9_]*$/.test(name) ||
+      SETTING_NAMES.includes(name)
+    )
       return [];
-    const meant = nearestName(name, NAMES, LETTERS_PER_SLIP);
+    const meant = nearestName(name, SETTING_NAMES, LETTERS_PER_SLIP);
     return meant === undefined
       ? []
       : [`There is no setting ${name}, which the environment sets. Did you mean ${meant}?`];

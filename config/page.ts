@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Setting } from '../src/platform/setting.ts';
 import { SETTINGS } from './index.ts';
 
@@ -22,3 +24,5 @@ const UNITS: Readonly<Record<string, string>> = { MS: 'ms', SECONDS: 's', MEGABY
 function unitOf(name: string): string {
   return UNITS[name.slice(name.lastIndexOf('_') + 1)] ?? '';
 }
+
+if (import.meta.main) writeFileSync(join(import.meta.dirname, 'settings.md'), settingsPage());

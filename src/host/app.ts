@@ -9,7 +9,7 @@ import { LateWork } from '../imaging/images/pools/late-work.ts';
 import { Readers } from '../imaging/readers/readers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { SharedClock, systemClock } from '../platform/clock.ts';
-import { ChangeableCapacity } from '../platform/concurrency/capacity.ts';
+import { Capacity } from '../platform/concurrency/capacity.ts';
 import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
 import { drainServer, ReleasableConnections } from '../platform/http/connection/closing.ts';
 import { installFreeSpaceCheck } from '../platform/http/hooks/free-space.ts';
@@ -91,7 +91,7 @@ interface BaseParts extends Omit<AppOptions, 'now'> {
   stores: Stores;
   meters: ProcessMeters;
   clock: SharedClock;
-  capacity: ChangeableCapacity;
+  capacity: Capacity;
   server: FastifyInstance;
   publicUrl: () => string;
   /** Aborts when the process stops taking calls. */
@@ -160,7 +160,7 @@ async function openBaseParts(options: AppOptions): Promise<BaseParts> {
     stores,
     meters,
     clock,
-    capacity: new ChangeableCapacity({
+    capacity: new Capacity({
       ...{ ...settings.processes, ...settings.images, ...settings.renders },
       ...{ ...settings.jobs, ...settings.webhooks },
     }),

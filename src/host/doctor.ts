@@ -1,9 +1,29 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { envFile } from '../../config/env-file.ts';
-import { loadSettingsFile, misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
-import { examineHost, type HostCheckResult } from './doctor/examine.ts';
-import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './doctor/finding.ts';
+import { loadSettingsFile, misspeltSettings, readSettings, type Settings } from '../../config/index.ts';
+import { SettingsError } from '../platform/setting.ts';
+import { checkBrowser } from './doctor/browser.ts';
+import {
+  type DoctorFinding,
+  findingsOrProblem,
+  okFinding,
+  problemFinding,
+  warningFinding,
+} from './doctor/finding.ts';
+import { allocatorFinding, hostFindings, readHostFacts } from './doctor/host.ts';
+import { checkHosts } from './doctor/hosts.ts';
+import { checkMongo } from './doctor/mongodb.ts';
+import {
+  checkMail,
+  checkPorts,
+  checkProviders,
+  checkPublicUrl,
+  checkTelemetry,
+  outboundNetworkFindings,
+} from './doctor/network.ts';
+import { checkRedis } from './doctor/redis.ts';
+import { checkDeliveryCache, checkDisk, checkObjectStore } from './doctor/storage.ts';
 import { endOnHelp } from './processes/terminal.ts';
 
 /**
@@ -49,6 +69,48 @@ function settingsFileFindings(warnings: readonly string[]): DoctorFinding[] {
       warningFinding(message, 'Correct the name, or ignore this if the variable belongs to another program.'),
     ),
   ];
+}
+
+export interface HostCheckResult {
+  /** The examined part, such as `redis`. */
+  name: string;
+  findings: DoctorFinding[];
+}
+
+type HostCheck = (settings: Settings, now: () => Date) => Promise<DoctorFinding[]>;
+
+/** Every check, in the order of the report. */
+const HOST_CHECKS: ReadonlyArray<readonly [name: string, check: HostCheck]> = [
+  ['host', async (settings) => hostFindings(await readHostFacts(), settings)],
+  ['allocator', async (settings) => [allocatorFinding(settings)]],
+  ['disk', checkDisk],
+  ['delivery', checkDeliveryCache],
+  ['browser', checkBrowser],
+  ['redis', checkRedis],
+  ['hosts', checkHosts],
+  ['mongodb', checkMongo],
+  ['objects', checkObjectStore],
+  ['ports', checkPorts],
+  ['address', checkPublicUrl],
+  ['outbound', async (settings) => outboundNetworkFindings(settings, process.env)],
+  ['mail', checkMail],
+  ['providers', checkProviders],
+  ['traces', () => checkTelemetry(process.env)],
+];
+
+/** Runs all checks of the host and its services at the same time. They remove what they write. */
+async function examineHost(settings: Settings): Promise<HostCheckResult[]> {
+  const now = () => new Date();
+  return Promise.all(
+    HOST_CHECKS.map(async ([name, check]) => ({
+      name,
+      findings: await findingsOrProblem(
+        () => check(settings, now),
+        (reason) => `It could not be examined: ${reason}.`,
+        'Remove the cause, and run the doctor as the user that the service runs as.',
+      ),
+    })),
+  );
 }
 
 function formatReport(examinations: readonly HostCheckResult[]): string {

@@ -10,7 +10,7 @@ import { LinkSigner } from '../platform/http/signatures.ts';
 import type { ProductSlice } from '../platform/http/slice.ts';
 import { createMailSender } from '../platform/mail.ts';
 import type { ProcessMeters } from '../platform/metrics/meters.ts';
-import { createOutboundRequests, traceOutbound } from '../platform/outbound/outbound.ts';
+import { OutboundRequests } from '../platform/outbound/outbound.ts';
 import { blockListOf, isAddressAllowed } from '../platform/outbound/target.ts';
 import type { ProcessParts } from '../platform/process-parts.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -191,13 +191,11 @@ async function openShared(settings: Settings, { documents, publicUrl, tracing }:
     models: onlyOfferedModels(readModels(), createOfferCheck(settings.providers)),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
     signatures: await LinkSigner.open(documents),
-    outbound: traceOutbound(
-      createOutboundRequests({
-        allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
-        allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
-      }),
+    outbound: new OutboundRequests({
+      allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+      allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
       tracing,
-    ),
+    }),
     answerSchemas: new AnswerSchemaChecker(),
   };
 }

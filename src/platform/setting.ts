@@ -117,3 +117,13 @@ export function listSetting<T>(options: {
     },
   };
 }
+
+/** The environment breaks at least one rule; `violations` has one sentence each. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly violations: readonly string[];
+  constructor(violations: readonly string[]) {
+    super(violations.join('\n'));
+    this.violations = violations;
+  }
+}

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
+import { misspeltSettings, readSettings } from '../../config/index.ts';
 import { settingsPage } from '../../config/page.ts';
+import { SettingsError } from '../../src/platform/setting.ts';
 
 t.test('every setting has a default that works', async (t) => {
   const settings = readSettings({});

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { ERROR_CODES } from '../../src/platform/http/errors/errors.ts';
-import { WARNING_CODES } from '../../src/platform/http/hooks/warning-codes.ts';
+import { WARNING_CODES } from '../../src/platform/http/hooks/warnings.ts';
 import { type Answer, sharedServer } from '../support/harness.ts';
 
 const MAX_FIRST_PAGE_BYTES = 100_000;

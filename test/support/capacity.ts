@@ -1,10 +1,8 @@
-import { type CapacitySetting, ChangeableCapacity } from '../../src/platform/concurrency/capacity.ts';
+import { Capacity, type CapacitySetting } from '../../src/platform/concurrency/capacity.ts';
 
 /** One process with one thread of each kind, unless a test sets others. */
-export function smallCapacity(
-  settings: Readonly<Partial<Record<CapacitySetting, number>>> = {},
-): ChangeableCapacity {
-  return new ChangeableCapacity({
+export function smallCapacity(settings: Readonly<Partial<Record<CapacitySetting, number>>> = {}): Capacity {
+  return new Capacity({
     PROCESSES: 1,
     IMAGE_THREADS: 1,
     RENDER_THREADS: 1,

@@ -1,15 +1,6 @@
-import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import type { HostVerdict } from '../operator/schema.ts';
 import type { LoadRow } from './top.ts';
-
-/** The state of a host in one sentence for its operator, with the remedy. */
-export interface HostVerdict {
-  /** `bad`: calls fail. `warn`: calls are slow, or will soon fail. `good`: nothing needs to be done. */
-  tone: 'good' | 'warn' | 'bad';
-  sentence: string;
-  /** The change of a setting that solves the problem while the service runs; absent if no setting does. */
-  fix?: { setting: CapacitySetting; value: number };
-}
 
 /** A serving process, and the time since its last heartbeat. */
 export interface ProcessSilence {

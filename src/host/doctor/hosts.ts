@@ -4,9 +4,14 @@ import { REDIS_CONNECTION_REMEDY } from '../../platform/stores/coordination/redi
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { connectRedisCoordination, openObjectStore } from '../../platform/stores/open.ts';
 import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
-import { type AlikeSettings, alikeSettingFingerprints, hasObject } from '../processes/alike-settings.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
-import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
+import {
+  type AlikeSettings,
+  alikeSettingFingerprints,
+  deploymentFingerprint,
+  hasObject,
+  SEPARATION_ADVICE,
+} from '../processes/deployment.ts';
 import {
   clockFinding,
   type DoctorFinding,

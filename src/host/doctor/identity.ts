@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
 import { LINK_SECRET_LOCATION, LinkSigner } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
+import { connectMongoDocuments } from '../../platform/stores/documents/mongodb.ts';
 import { DOCUMENTS_FILE, hasEmbeddedStores } from '../../platform/stores/open.ts';
 import { type DoctorFinding, okFinding, problemFinding, requestAddress, warningFinding } from './finding.ts';
 
@@ -39,10 +40,13 @@ export async function checkPublicUrlOwner(
 
 /** Reads the signing key of the stores; null when no service has ever been started on them. */
 export async function readLinkSigner(stores: Settings['stores']): Promise<LinkSigner | null> {
-  const value = hasEmbeddedStores(stores)
-    ? readSecretFromFile(stores.DATA_DIR)
-    : await readSecretFromMongo(stores.MONGODB_URL);
-  return value === null ? null : new LinkSigner(value);
+  if (hasEmbeddedStores(stores)) {
+    const secret = readSecretFromFile(stores.DATA_DIR);
+    return secret === null ? null : new LinkSigner(secret);
+  }
+  await using opened = new AsyncDisposableStack();
+  const documents = opened.adopt(connectMongoDocuments(stores.MONGODB_URL), (store) => store.close());
+  return await LinkSigner.openExisting(documents);
 }
 
 /** Reads the secret from the database file, which is possible while the service uses the file. */
@@ -55,18 +59,4 @@ function readSecretFromFile(dataDir: string): string | null {
   const select = database.prepare(`SELECT body FROM "${LINK_SECRET_LOCATION.collection}" WHERE "_id" = ?`);
   const row = select.get(LINK_SECRET_LOCATION.id);
   return row === undefined ? null : String(JSON.parse(String(row.body)).value);
-}
-
-async function readSecretFromMongo(url: string): Promise<string | null> {
-  const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = connectMongoDocuments(url);
-  try {
-    const secrets = documents.collection<{ _id: string; value: string }>({
-      name: LINK_SECRET_LOCATION.collection,
-      indexes: [],
-    });
-    return (await secrets.findOne({ _id: LINK_SECRET_LOCATION.id }))?.value ?? null;
-  } finally {
-    await documents.close();
-  }
 }

@@ -1,5 +1,7 @@
 import { MongoClient } from 'mongodb';
 import type { Settings } from '../../../config/index.ts';
+import { connectMongoDocuments } from '../../platform/stores/documents/mongodb.ts';
+import { verifyMongoDB } from '../../platform/stores/documents/mongodb-verification.ts';
 import type { CollectionSpec, IndexSpec } from '../../platform/stores/documents/port.ts';
 import { readMigrationMarker, UNFINISHED_MIGRATION } from '../../platform/stores/migration-marker.ts';
 import { COLLECTIONS } from '../collections.ts';
@@ -47,8 +49,7 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
           ? [clockFinding('MongoDB', hello.localTime.getTime(), now().getTime())]
           : []),
         await checkUniqueIndexes(stores.MONGODB_URL),
-        await checkIndexes(stores.MONGODB_URL),
-        ...(await checkMigration(stores.MONGODB_URL)),
+        ...(await checkDocuments(stores.MONGODB_URL)),
         latencyFinding('MongoDB', await measureDurationsMs(() => database.command({ ping: 1 }))),
       ];
     },
@@ -59,7 +60,6 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
 
 /** Checks the guarantees of the server by `verifyMongoDB`, in a temporary collection. */
 async function checkUniqueIndexes(url: string): Promise<DoctorFinding> {
-  const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
   try {
     await verifyMongoDB(url);
     return okFinding('Unique indexes refuse updates as MongoDB does.');
@@ -104,20 +104,18 @@ export function writeConcernFinding({ writeConcern }: Pick<MongoClient, 'writeCo
   return warningFinding(message, 'Leave it out: writes wait for a majority.');
 }
 
-/** Compares the indexes of a database with the declared ones, without creating any. */
-export async function checkIndexes(url: string): Promise<DoctorFinding> {
-  const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = connectMongoDocuments(url);
-  const existingSpecs = await documents.collections().finally(() => documents.close());
-  return indexesFinding(COLLECTIONS, existingSpecs);
-}
-
-/** Checks whether a migration to the database was interrupted. */
-export async function checkMigration(url: string): Promise<DoctorFinding[]> {
-  const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
-  const documents = connectMongoDocuments(url);
-  const { isUnfinished } = await readMigrationMarker(documents).finally(() => documents.close());
-  return isUnfinished ? [problemFinding(UNFINISHED_MIGRATION.message, UNFINISHED_MIGRATION.remedy)] : [];
+/**
+ * Compares the indexes of a database with the declared ones, without creating any, and checks whether a migration to it
+ * was interrupted.
+ */
+export async function checkDocuments(url: string): Promise<DoctorFinding[]> {
+  await using opened = new AsyncDisposableStack();
+  const documents = opened.adopt(connectMongoDocuments(url), (store) => store.close());
+  const { isUnfinished } = await readMigrationMarker(documents);
+  return [
+    indexesFinding(COLLECTIONS, await documents.collections()),
+    ...(isUnfinished ? [problemFinding(UNFINISHED_MIGRATION.message, UNFINISHED_MIGRATION.remedy)] : []),
+  ];
 }
 
 /**

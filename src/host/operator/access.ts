@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { isSecret } from '../../platform/http/secrets.ts';
+import { isSecret } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { SETTINGS } from '../../../config/index.ts';
-import type { HostCheckResult } from '../doctor/examine.ts';
+import { SETTING_NAMES } from '../../../config/index.ts';
+import type { HostCheckResult } from '../doctor.ts';
 import type { DoctorFindings } from './schema.ts';
 
 const DOCTOR_FILE = new URL('../doctor.ts', import.meta.url).pathname;
@@ -11,7 +11,6 @@ const DOCTOR_TIMEOUT_MS = 90_000;
 const MIN_EXAMINATION_AGE_MS = 10_000;
 /** The examination runs at a lower priority than the processes that serve calls. */
 const DOCTOR_NICENESS = 10;
-const SETTING_NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
 
 /**
  * The doctor's findings on this host. The doctor runs in a separate process, because it draws a page and reads the
@@ -65,5 +64,5 @@ async function runDoctor(): Promise<{ isWell: boolean; examinations: HostCheckRe
 
 /** The settings that a sentence names. */
 function settingsIn(sentence: string): string[] {
-  return [...new Set(sentence.match(/\b[A-Z][A-Z0-9_]+\b/g))].filter((name) => SETTING_NAMES.has(name));
+  return [...new Set(sentence.match(/\b[A-Z][A-Z0-9_]+\b/g))].filter((name) => SETTING_NAMES.includes(name));
 }

@@ -4,6 +4,7 @@ import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
 import { PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
+import type { OperatorHistory } from './schema.ts';
 
 /** The milliseconds between two samples of the load. */
 export const LOAD_SAMPLE_INTERVAL_MS = 10_000;
@@ -18,30 +19,8 @@ const MAX_MARKS = 200;
 /** Values in excerpts are rounded to this number of significant digits. */
 const SIGNIFICANT_DIGITS = 4;
 
-/**
- * An event on a host that is shown on the time axis of its load: an action of an operator, or the restart of a process.
- */
-export interface HistoryMark {
-  /** Epoch milliseconds. */
-  at: number;
-  kind: 'set' | 'drain' | 'log' | 'reload' | 'restart';
-  /** The person who caused the event; empty if no person did. */
-  by: string;
-  /** The action or the event, in a few words. */
-  text: string;
-}
-
-/** The samples of a host after some instant, in columns. Each series has one value per instant. */
-export interface LoadHistoryExcerpt {
-  /** Epoch milliseconds, ascending. */
-  at: number[];
-  /**
-   * The values of each series, keyed by its name, such as `p99` or `refused/capacity`. Null means that there was no
-   * value.
-   */
-  series: Record<string, Array<number | null>>;
-  marks: HistoryMark[];
-}
+/** An event on a host that is shown on the time axis of its load. */
+export type HistoryMark = OperatorHistory['marks'][number];
 
 /**
  * The load of a host in its last hour, in the memory of its primary: a ring buffer of columns. A series begins with its
@@ -72,7 +51,7 @@ export class LoadHistory {
   }
 
   /** The samples and marks after an instant in epoch milliseconds. Without an instant, it returns all of them. */
-  excerptSince(afterMs = 0): LoadHistoryExcerpt {
+  excerptSince(afterMs = 0): OperatorHistory {
     const kept = Math.min(this.#count, MAX_SAMPLES);
     const slots = Array.from({ length: kept }, (_, index) => (this.#count - kept + index) % MAX_SAMPLES);
     const wantedSlots = slots.filter((slot) => (this.#at[slot] ?? 0) > afterMs);

@@ -1,22 +1,12 @@
 import { grantedCores, hostMemoryBytes } from '../../platform/concurrency/control-group.ts';
 import type { RestartReason } from '../../platform/metrics/host.ts';
-import { type HostVerdict, type ProcessSilence, verdictsOnHost } from '../admin/verdicts.ts';
+import { type ProcessSilence, verdictsOnHost } from '../admin/verdicts.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
-import type { HistoryMark, LoadHistory, LoadHistoryExcerpt, LoadRecorder } from './history.ts';
+import type { HistoryMark, LoadHistory, LoadRecorder } from './history.ts';
+import type { OperatorHost } from './schema.ts';
 
 /** The report of a primary about its host. */
-export interface HostReport {
-  cores: number;
-  memoryLimitBytes: number;
-  settings: Record<string, number>;
-  restarts: Record<RestartReason, number>;
-  cpuByRole: Record<string, number>;
-  memoryByRole: Record<string, number>;
-  countByRole: Record<string, number>;
-  verdicts: HostVerdict[];
-  processes: SupervisedProcess[];
-  history: LoadHistoryExcerpt;
-}
+export type HostReport = Omit<OperatorHost, 'hostId' | 'processes'> & { processes: SupervisedProcess[] };
 
 interface HostReporterOptions {
   hostId: string;

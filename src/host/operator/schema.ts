@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { CAPACITY_SETTINGS } from '../../platform/concurrency/capacity.ts';
+import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import { flagField, instantField, oneOfField, textField } from '../../platform/http/fields.ts';
 
 const numberRecord = (description: string) => Type.Record(Type.String(), Type.Number(), { description });
@@ -10,13 +10,15 @@ const Verdict = Type.Object(
     sentence: Type.String(),
     fix: Type.Optional(
       Type.Object(
-        { setting: Type.String(), value: Type.Integer() },
+        { setting: Type.Unsafe<CapacitySetting>(Type.String()), value: Type.Integer() },
         { description: 'The change of a setting that fixes it while the service runs.' },
       ),
     ),
   },
   { title: 'OperatorVerdict' },
 );
+/** The state of a host in one sentence for its operator, with the remedy. */
+export type HostVerdict = Static<typeof Verdict>;
 
 const Pool = Type.Object(
   {
@@ -45,6 +47,9 @@ const Process = Type.Object(
   { title: 'OperatorProcess' },
 );
 
+/** An action of an operator, or the restart of a process. */
+type HistoryMarkKind = 'set' | 'drain' | 'log' | 'reload' | 'restart';
+
 const History = Type.Object(
   {
     at: Type.Array(Type.Integer({ description: 'Epoch milliseconds.' })),
@@ -55,7 +60,9 @@ const History = Type.Object(
     marks: Type.Array(
       Type.Object({
         at: Type.Integer({ description: 'Epoch milliseconds.' }),
-        kind: Type.String({ enum: ['set', 'drain', 'log', 'reload', 'restart'] }),
+        kind: Type.Unsafe<HistoryMarkKind>(
+          Type.String({ enum: ['set', 'drain', 'log', 'reload', 'restart'] satisfies HistoryMarkKind[] }),
+        ),
         by: textField('Who did it; empty if it happened by itself.'),
         text: Type.String(),
       }),
@@ -94,6 +101,7 @@ export const OperatorState = Type.Object(
 );
 export type OperatorState = Static<typeof OperatorState>;
 export type OperatorHost = Static<typeof Host>;
+export type OperatorHistory = Static<typeof History>;
 export type OperatorProcess = Static<typeof Process>;
 
 export const OperatorStateQuery = Type.Object({

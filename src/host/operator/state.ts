@@ -1,9 +1,8 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { HostVerdict } from '../admin/verdicts.ts';
 import { askProcesses, type ControlAnswer, PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 import type { ProcessReport } from '../processes/process-controls.ts';
 import type { HostReport } from './host-report.ts';
-import type { OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
+import type { HostVerdict, OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
 
 const TONES_BY_SERIOUSNESS: ReadonlyArray<HostVerdict['tone']> = ['bad', 'warn', 'good'];
 const NO_PRIMARY_VERDICT: HostVerdict = {
@@ -54,7 +53,7 @@ function processDetailsOf(report: ProcessReport) {
 function worstVerdictOf(hosts: readonly OperatorHost[]): HostVerdict {
   const named = hosts.flatMap(({ hostId, verdicts }) =>
     verdicts.map((verdict) => ({
-      ...(verdict as HostVerdict),
+      ...verdict,
       sentence: hosts.length > 1 ? `${hostId}: ${verdict.sentence}` : verdict.sentence,
     })),
   );

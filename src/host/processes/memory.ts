@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { SettingsError } from '../../../config/index.ts';
+import { SettingsError } from '../../platform/setting.ts';
 
 /** The memory allocator of the API processes and of the workers below them. */
 interface MemoryAllocator {

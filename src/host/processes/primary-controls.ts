@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
-import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
+import type { Capacity, CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import { grantedCores } from '../../platform/concurrency/control-group.ts';
 import { takeLoadSnapshot } from '../../platform/metrics/load.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { HostReporter } from '../operator/host-report.ts';
-import { type AlikeSettings, hasObject } from './alike-settings.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
+import { type AlikeSettings, hasObject } from './deployment.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /**
@@ -18,7 +18,7 @@ import type { Supervisor } from './supervisor.ts';
 export function createPrimaryControls(options: {
   hostId: string;
   supervisor: Supervisor;
-  capacity: ChangeableCapacity;
+  capacity: Capacity;
   /** Reports on the host, and records what was done to it. */
   reporter: HostReporter;
   /** The log, which gets one line for each change by an operator. */
@@ -95,7 +95,7 @@ function logLevelText({ level, forMs }: Extract<ProcessControl, { kind: 'log' }>
 }
 
 /** The warning that all processes together have more image threads than cores; undefined otherwise. */
-function tooManyThreadsWarning(capacity: ChangeableCapacity): string | undefined {
+function tooManyThreadsWarning(capacity: Capacity): string | undefined {
   const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), grantedCores()];
   if (processes * threads <= cores) return undefined;
   return `PROCESSES × IMAGE_THREADS is ${processes} × ${threads} on ${cores} cores, which they share`;

@@ -3,7 +3,7 @@ import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { AdmissionStats } from '../../imaging/images/slots.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import type { SharedClock } from '../../platform/clock.ts';
-import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
+import type { Capacity, CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
 
@@ -41,7 +41,7 @@ interface PoolReport {
 export function createProcessControls(options: {
   imageWorkers: ImageWorkers;
   renders: Renders;
-  capacity: ChangeableCapacity;
+  capacity: Capacity;
   clock: Pick<SharedClock, 'differenceMs'>;
   log: Logger;
   readLoad: () => Promise<LoadSnapshot>;

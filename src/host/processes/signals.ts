@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { pendingSettings, SettingsError } from '../../../config/index.ts';
+import { pendingSettings } from '../../../config/index.ts';
+import { SettingsError } from '../../platform/setting.ts';
 import type { HostReporter } from '../operator/host-report.ts';
 import type { Supervisor } from './supervisor.ts';
 

@@ -11,30 +11,10 @@ export const CAPACITY_SETTINGS = [
 export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
 
 /**
- * The current values of the capacity settings. Code reads them at each use and keeps no copy. Code that cannot, such as
- * a pool of threads, subscribes to changes.
+ * The current values of the capacity settings of this process. Code reads them at each use and keeps no copy. Code that
+ * cannot, such as a pool of threads, subscribes to changes.
  */
-export interface Capacity {
-  /** The API processes of the host. */
-  processes(): number;
-  /** Image threads of each process. */
-  imageThreads(): number;
-  /** Render threads of each process. */
-  renderThreads(): number;
-  /** Image calls of each process that may wait. */
-  imageQueue(): number;
-  /** The longest wait, in milliseconds, of an image call in an overload. A call that would wait longer is refused. */
-  imageWaitMs(): number;
-  /** The most job items of each kind of work that a process works on at once. */
-  jobItems(): number;
-  /** Webhook attempts in flight on the host. */
-  webhookAttempts(): number;
-  /** Calls back after each change. */
-  onChange(listener: () => void): void;
-}
-
-/** The capacity settings of this process, which can change while it runs. */
-export class ChangeableCapacity implements Capacity {
+export class Capacity {
   readonly #values: Record<CapacitySetting, number>;
   readonly #listeners: Array<() => void> = [];
 
@@ -44,14 +24,22 @@ export class ChangeableCapacity implements Capacity {
     this.#values = Object.fromEntries(values) as Record<CapacitySetting, number>;
   }
 
+  /** The API processes of the host. */
   readonly processes = () => this.#values.PROCESSES;
+  /** Image threads of each process. */
   readonly imageThreads = () => this.#values.IMAGE_THREADS;
+  /** Render threads of each process. */
   readonly renderThreads = () => this.#values.RENDER_THREADS;
+  /** Image calls of each process that may wait. */
   readonly imageQueue = () => this.#values.IMAGE_QUEUE;
+  /** The longest wait, in milliseconds, of an image call in an overload. A call that would wait longer is refused. */
   readonly imageWaitMs = () => this.#values.IMAGE_WAIT_MS;
+  /** The most job items of each kind of work that a process works on at once. */
   readonly jobItems = () => this.#values.JOB_ITEMS;
+  /** Webhook attempts in flight on the host. */
   readonly webhookAttempts = () => this.#values.WEBHOOK_CONCURRENCY;
 
+  /** Calls back after each change. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }

@@ -6,8 +6,7 @@ import type { SettingsOf } from '../setting.ts';
 import { installBodyReading } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
 import { warnOfUntrustedProxy } from './connection/client.ts';
-import { limitPipelining } from './connection/pipelining.ts';
-import { limitSmallChunks } from './connection/small-chunks.ts';
+import { limitPipelining, limitSmallChunks } from './connection/limits.ts';
 import {
   answerUnparsableRequest,
   decorateWithUnreadablePaths,

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DeclaredCollection, DocumentStore } from '../stores/documents/port.ts';
 import { ApiError } from './errors/errors.ts';
 
@@ -26,8 +26,14 @@ export class LinkSigner {
     const fresh = randomBytes(32).toString('base64url');
     const update = { $setOnInsert: { value: fresh } };
     await secrets.updateOne({ _id: LINK_SECRET_LOCATION.id }, update, { upsert: true });
+    return (await LinkSigner.openExisting(documents)) ?? new LinkSigner(fresh);
+  }
+
+  /** Opens the service's signing key; null if no service has ever been started on these documents. */
+  static async openExisting(documents: DocumentStore): Promise<LinkSigner | null> {
+    const secrets = documents.collection<{ _id: string; value: string }>(SERVICE_SECRETS_COLLECTION);
     const kept = await secrets.findOne({ _id: LINK_SECRET_LOCATION.id });
-    return new LinkSigner(kept?.value ?? fresh);
+    return kept && new LinkSigner(kept.value);
   }
 
   /**
@@ -51,9 +57,7 @@ export class LinkSigner {
     now: Date,
   ): void {
     // Texts are compared instead of bytes: base64url can spell the same bytes in several ways, but only one is valid.
-    const given = Buffer.from(signature);
-    const expected = Buffer.from(this.#signatureOf(purpose, subject, expires));
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    if (!isSecret(signature, this.#signatureOf(purpose, subject, expires))) {
       throw new ApiError('forbidden', 'The signature of this link does not match: ask for a new link.', {
         details: { reason: 'link_invalid' },
       });
@@ -70,4 +74,12 @@ export class LinkSigner {
       .update(JSON.stringify([purpose, subject, expires]))
       .digest('base64url');
   }
+}
+
+/**
+ * Whether a text is the secret. Hashes are compared, so that the timing reveals neither the length nor the text of the
+ * secret.
+ */
+export function isSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'));
 }

@@ -22,56 +22,44 @@ export interface LoadSnapshot {
   accounts?: Record<string, AccountCalls>;
 }
 
-/**
- * The metrics in a snapshot, each with its samples and the labels that are kept. Samples are summed over all other
- * labels.
- */
-const SNAPSHOT_SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  darkroom_request_duration_seconds: {
-    darkroom_request_duration_seconds_bucket: ['le'],
-    darkroom_request_duration_seconds_count: [],
-  },
-  darkroom_pool_wait_seconds: { darkroom_pool_wait_seconds_sum: ['work'] },
-  darkroom_provider_call_seconds: {
-    darkroom_provider_call_seconds_sum: [],
-    darkroom_provider_call_seconds_count: [],
-  },
-  darkroom_store_duration_seconds: { darkroom_store_duration_seconds_sum: [] },
-  ...singleSampleMetrics({
-    darkroom_op_part_seconds_total: ['work', 'part'],
-    darkroom_request_store_seconds_total: [],
-    darkroom_job_items_running: [],
-    darkroom_webhook_attempts_in_flight: [],
-    darkroom_refusals_total: ['code', 'reason'],
-    darkroom_delivery_pictures_total: ['from'],
-    darkroom_pool_queued: [],
-    darkroom_pool_busy: ['pool'],
-    darkroom_pool_threads: ['pool'],
-    darkroom_processes: ['role'],
-    darkroom_process_memory_bytes: ['role'],
-    darkroom_process_cpu_seconds_total: ['role'],
-    darkroom_memory_limit_bytes: [],
-    darkroom_memory_kills_total: [],
-    darkroom_data_free_bytes: [],
-    darkroom_data_reserve_bytes: [],
-    darkroom_cpu_cores: [],
-    darkroom_cpu_throttled_seconds_total: [],
-    darkroom_cpu_stolen_seconds_total: [],
-    darkroom_cpu_pressure_seconds_total: [],
-    process_resident_memory_bytes: [],
-    nodejs_active_resources: ['type'],
-  }),
+/** The samples in a snapshot, each with the labels that are kept. Samples are summed over all other labels. */
+const LABELS_BY_SAMPLE: Readonly<Record<string, readonly string[]>> = {
+  darkroom_request_duration_seconds_bucket: ['le'],
+  darkroom_request_duration_seconds_count: [],
+  darkroom_pool_wait_seconds_sum: ['work'],
+  darkroom_provider_call_seconds_sum: [],
+  darkroom_provider_call_seconds_count: [],
+  darkroom_store_duration_seconds_sum: [],
+  darkroom_op_part_seconds_total: ['work', 'part'],
+  darkroom_request_store_seconds_total: [],
+  darkroom_job_items_running: [],
+  darkroom_webhook_attempts_in_flight: [],
+  darkroom_refusals_total: ['code', 'reason'],
+  darkroom_delivery_pictures_total: ['from'],
+  darkroom_pool_queued: [],
+  darkroom_pool_busy: ['pool'],
+  darkroom_pool_threads: ['pool'],
+  darkroom_processes: ['role'],
+  darkroom_process_memory_bytes: ['role'],
+  darkroom_process_cpu_seconds_total: ['role'],
+  darkroom_memory_limit_bytes: [],
+  darkroom_memory_kills_total: [],
+  darkroom_data_free_bytes: [],
+  darkroom_data_reserve_bytes: [],
+  darkroom_cpu_cores: [],
+  darkroom_cpu_throttled_seconds_total: [],
+  darkroom_cpu_stolen_seconds_total: [],
+  darkroom_cpu_pressure_seconds_total: [],
+  process_resident_memory_bytes: [],
+  nodejs_active_resources: ['type'],
 };
+/** The metrics that have these samples. Those of a histogram have its name with an ending. */
+const SNAPSHOT_METRICS = new Set(
+  Object.keys(LABELS_BY_SAMPLE).map((sample) => sample.replace(/_(?:bucket|sum|count)$/, '')),
+);
 const API_PREFIX = '/api/';
 
 type MetricSample = MetricValueWithName<string>;
-
-/** Metrics whose only sample has the name of the metric. */
-function singleSampleMetrics(
-  labels: Record<string, readonly string[]>,
-): Record<string, Record<string, readonly string[]>> {
-  return Object.fromEntries(Object.entries(labels).map(([name, of]) => [name, { [name]: of }]));
-}
 
 /**
  * Takes a snapshot of this process. Only requests below /api/ are counted. All metrics are read at the same time,
@@ -80,9 +68,9 @@ function singleSampleMetrics(
 export async function takeLoadSnapshot(): Promise<LoadSnapshot> {
   const values: Record<string, number> = {};
   await Promise.all(
-    Object.entries(SNAPSHOT_SAMPLES).map(async ([metric, samples]) => {
+    Array.from(SNAPSHOT_METRICS, async (metric) => {
       const read = await register.getSingleMetric(metric)?.get();
-      if (read !== undefined) addSamples(values, read as MetricObjectWithValues<MetricSample>, samples);
+      if (read !== undefined) addSamples(values, read as MetricObjectWithValues<MetricSample>);
     }),
   );
   return { atMs: performance.now(), values };
@@ -91,10 +79,9 @@ export async function takeLoadSnapshot(): Promise<LoadSnapshot> {
 function addSamples(
   values: Record<string, number>,
   { name: metric, values: sampled }: MetricObjectWithValues<MetricSample>,
-  samples: Readonly<Record<string, readonly string[]>>,
 ): void {
   for (const { metricName = metric, labels, value } of sampled) {
-    const names = samples[metricName];
+    const names = LABELS_BY_SAMPLE[metricName];
     if (names === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API_PREFIX)))
       continue;
     const key = [metricName, ...names.flatMap((label) => labels[label] || [])].join(' ');

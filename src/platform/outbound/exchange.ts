@@ -1,7 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { BlockList, LookupFunction, Socket } from 'node:net';
-import { limitSmallChunks } from '../http/connection/small-chunks.ts';
+import { limitSmallChunks } from '../http/connection/limits.ts';
 import { withoutAbsentFields } from '../values/present.ts';
 import { errorOfAbortedSignal, OutboundError, targetRefusedError, tooSlowError } from './errors.ts';
 import { isAddressAllowed, type OutboundTarget } from './target.ts';

@@ -2,7 +2,7 @@ import { promises as dns } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, invalidParamError } from '../http/errors/errors.ts';
-import type { Tracing } from '../tracing/tracing.ts';
+import { disabledTracing, type Tracing } from '../tracing/tracing.ts';
 import {
   ContentCodingError,
   MAX_CODINGS,
@@ -28,6 +28,11 @@ export interface OutboundOptions {
   allowsHttp: boolean;
   resolve?: ResolveHostName;
   connectTimeoutMs?: number;
+  /**
+   * Traces each exchange in a span, and sends the trace to receivers of webhooks. Spans contain no addresses, because
+   * addresses are private to callers.
+   */
+  tracing?: Tracing;
 }
 
 interface PostOptions {
@@ -37,62 +42,56 @@ interface PostOptions {
   answerTimeoutMs: number;
 }
 
+const CONNECT_TIMEOUT_MS = 5_000;
+
 /** The requests that the service makes to addresses from users. Nothing else may call such an address. */
-export interface OutboundRequests {
+export class OutboundRequests {
+  readonly #network: NetworkRules;
+  readonly #webhookRules: TargetRules;
+  readonly #tracing: Tracing;
+
+  constructor({
+    allowedSubnets,
+    allowsHttp,
+    resolve = resolveHostName,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+    tracing = disabledTracing,
+  }: OutboundOptions) {
+    this.#network = { allowed: blockListOf(allowedSubnets), resolve, connectTimeoutMs };
+    this.#webhookRules = { allowsHttp, allowsAnyPort: allowsHttp };
+    this.#tracing = tracing;
+  }
+
   /** Fetches the image at a URL. Every failure is an ApiError. */
-  fetchImage(url: string, options: ImageFetchOptions): Promise<FetchedImage>;
+  fetchImage(url: string, options: ImageFetchOptions): Promise<FetchedImage> {
+    return this.#tracing.span('fetch url', {}, () => fetchImage(url, options, this.#network));
+  }
+
   /**
    * Checks whether a webhook may be sent to a URL now.
    * @throws ApiError 400 invalid_param on url.
    */
-  checkWebhook(url: string): Promise<void>;
+  async checkWebhook(url: string): Promise<void> {
+    await resolveTarget(url, this.#webhookRules, this.#network).catch((error: unknown) => {
+      throw apiErrorOfOutbound(error);
+    });
+  }
+
   /**
    * Posts to a URL of a user after checking it again, and returns the status. The body of the response is not read. The
    * timeouts for the connection and for the response apply in sequence.
    * @throws OutboundError, with the status of a response whose headers did not end.
    */
-  postWebhook(url: string, options: PostOptions): Promise<number>;
-}
-
-const CONNECT_TIMEOUT_MS = 5_000;
-
-export function createOutboundRequests(options: OutboundOptions): OutboundRequests {
-  const network: NetworkRules = {
-    allowed: blockListOf(options.allowedSubnets),
-    resolve: options.resolve ?? resolveHostName,
-    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-  };
-  const webhookRules: TargetRules = { allowsHttp: options.allowsHttp, allowsAnyPort: options.allowsHttp };
-  return {
-    fetchImage: (url, call) => fetchImage(url, call, network),
-    async checkWebhook(url) {
-      await resolveTarget(url, webhookRules, network).catch((error: unknown) => {
-        throw apiErrorOfOutbound(error);
-      });
-    },
-    async postWebhook(url, call) {
-      const target = await resolveTarget(url, webhookRules, network);
-      const response = await exchangeHttp(target, { method: 'POST', ...call }, network.allowed);
+  postWebhook(url: string, options: PostOptions): Promise<number> {
+    return this.#tracing.trace('delivery', {}, async () => {
+      const target = await resolveTarget(url, this.#webhookRules, this.#network);
+      const headers = { ...options.headers, ...this.#tracing.headers() };
+      const call = { method: 'POST', ...options, headers } as const;
+      const response = await exchangeHttp(target, call, this.#network.allowed);
       response.destroy();
       return response.statusCode ?? 0;
-    },
-  };
-}
-
-/**
- * Traces each exchange in a span, and sends the trace to receivers of webhooks. Spans contain no addresses, because
- * addresses are private to callers.
- */
-export function traceOutbound(outbound: OutboundRequests, tracing: Tracing): OutboundRequests {
-  if (!tracing.isOn) return outbound;
-  return {
-    fetchImage: (url, options) => tracing.span('fetch url', {}, () => outbound.fetchImage(url, options)),
-    checkWebhook: (url) => outbound.checkWebhook(url),
-    postWebhook: (url, options) =>
-      tracing.trace('delivery', {}, () =>
-        outbound.postWebhook(url, { ...options, headers: { ...options.headers, ...tracing.headers() } }),
-      ),
-  };
+    });
+  }
 }
 
 /** The timeout of one query to a name server. */

@@ -30,9 +30,10 @@ export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
  */
 function renderRows(blocks: readonly PageBlock[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
-  const groups = new RadioGroupCounter();
+  let group = 0;
   for (const block of blocks) {
-    const html = blockHtml(block, groups);
+    if (block.kind === 'samples') group += 1;
+    const html = blockHtml(block, group);
     const last = rows.at(-1);
     if (SIDE_BLOCK_KINDS.includes(block.kind)) last?.beside.push(html);
     else if (last === undefined || last.beside.length > 0 || (block.kind === 'heading' && block.level === 2))
@@ -47,17 +48,8 @@ function rowHtml({ text, beside }: { text: string[]; beside: string[] }): string
   return `<div class="row"><div class="text">${text.join('')}</div><div class="beside">${beside.join('')}</div></div>`;
 }
 
-/** Counts the groups of radio buttons of a page, so that each has its own name. */
-class RadioGroupCounter {
-  #last = 0;
-
-  next(): number {
-    this.#last += 1;
-    return this.#last;
-  }
-}
-
-function blockHtml(block: PageBlock, groups: RadioGroupCounter): string {
+/** @param group the number of a block of samples on its page, which distinguishes its radio buttons from others. */
+function blockHtml(block: PageBlock, group: number): string {
   switch (block.kind) {
     case 'heading': {
       const anchor = headingAnchor(block.text);
@@ -74,7 +66,7 @@ function blockHtml(block: PageBlock, groups: RadioGroupCounter): string {
     case 'fields':
       return fieldsHtml(block);
     case 'samples':
-      return samplesHtml(block, groups.next());
+      return samplesHtml(block, group);
     case 'pictures':
       return `<div class="pictures">${block.pictures.map(pictureHtml).join('')}</div>`;
     case 'cards':

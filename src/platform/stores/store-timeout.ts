@@ -40,6 +40,9 @@ export function wrapDocuments(
 
 type PortMethod = (...args: unknown[]) => unknown;
 
+/** Methods without a timeout: they do not use the store, or they run once and may take long. */
+const UNTIMED_METHODS = new Set(['prepare', 'subscribe', 'observe', 'close']);
+
 interface StoreTimeoutOptions {
   /** How errors name the store, such as `MongoDB`. */
   name: string;
@@ -61,6 +64,10 @@ export class StoreTimeout {
   constructor(options: StoreTimeoutOptions) {
     this.#options = options;
   }
+
+  /** Makes the interceptor of a method, which gives each of its calls a timeout. */
+  readonly interceptorOf = (method: string): StoreStepInterceptor =>
+    UNTIMED_METHODS.has(method) ? (step) => step() : (step) => this.run(async () => step());
 
   /**
    * Runs a step within its timeout.
@@ -97,21 +104,4 @@ export class StoreTimeout {
       throw error;
     }
   }
-}
-
-/** Methods without a timeout: they do not use the store, or they run once and may take long. */
-const UNTIMED_METHODS = new Set(['prepare', 'subscribe', 'observe', 'close']);
-
-function timeoutInterceptorOf(timeout: StoreTimeout): (method: string) => StoreStepInterceptor {
-  return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));
-}
-
-/** Wraps a store interface so that each call of its methods has a timeout. */
-export function withTimeouts<P extends object>(port: P, timeout: StoreTimeout): P {
-  return wrapMethods(port, timeoutInterceptorOf(timeout));
-}
-
-/** Wraps documents and their collections so that each step has a timeout. */
-export function documentsWithTimeouts(documents: DocumentStore, timeout: StoreTimeout): DocumentStore {
-  return wrapDocuments(documents, timeoutInterceptorOf(timeout));
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendStaticContent } from '../../platform/http/hooks/caching.ts';
 import { varyBy } from '../../platform/http/hooks/cors.ts';
 import { lazy } from '../../platform/http/lazy.ts';
-import { staticRoutes } from '../../platform/http/static/routes.ts';
+import { staticRoutes } from '../../platform/http/static/files.ts';
 
 /**
  * The content policy of console pages. It allows files and calls of this service only, and forbids inline scripts and

@@ -1,4 +1,4 @@
-import { WARNINGS_PAGE } from '../../platform/http/hooks/warning-codes.ts';
+import { WARNINGS_PAGE } from '../../platform/http/hooks/warnings.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import { type DocumentNode, operationsOf } from '../../platform/http/openapi/document.ts';
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';

@@ -5,7 +5,7 @@ import { varyBy } from '../../platform/http/hooks/cors.ts';
 import { preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import type { DocumentNode } from '../../platform/http/openapi/document.ts';
-import { staticRoutes } from '../../platform/http/static/routes.ts';
+import { staticRoutes } from '../../platform/http/static/files.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 import type { DocumentationFile } from './reference.ts';

@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
-import { checkIndexes, indexesFinding } from '../../../src/host/doctor/mongodb.ts';
+import { checkDocuments, indexesFinding } from '../../../src/host/doctor/mongodb.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { ListableDocumentStore } from '../../../src/platform/stores/documents/port.ts';
@@ -55,8 +55,8 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
   url.pathname = `/doctor-${randomText(8)}`;
   const documents = await prepared(connectMongoDocuments(url.href));
   t.teardown(() => documents.close());
-  const found = () => checkIndexes(url.href);
-  t.match(await found(), { state: 'ok', message: /has the \d+ indexes/ });
+  const found = () => checkDocuments(url.href);
+  t.match(await found(), [{ state: 'ok', message: /has the \d+ indexes/ }]);
   const client = new MongoClient(url.href);
   t.teardown(() => client.close());
   const [first] = withIndexes;
@@ -64,5 +64,5 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
     .db()
     .collection(first?.name ?? '')
     .dropIndex(first?.indexes[0]?.name ?? '');
-  t.match(await found(), { message: new RegExp(`${first?.name}\\.${first?.indexes[0]?.name}`) });
+  t.match(await found(), [{ message: new RegExp(`${first?.name}\\.${first?.indexes[0]?.name}`) }]);
 });

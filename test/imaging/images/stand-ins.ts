@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { ImageWorkers, type ImageWorkersOptions } from '../../../src/imaging/images/image-workers.ts';
-import type { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
+import type { Capacity } from '../../../src/platform/concurrency/capacity.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 
@@ -23,7 +23,7 @@ export function openStandIns(
   t: Test,
   settings: Partial<ImageWorkersOptions['settings']> = {},
   options: Pick<ImageWorkersOptions, 'meter' | 'workersCpuMs' | 'processCpuMs'> = {},
-): { workers: ImageWorkers; clock: ManualClock; capacity: ChangeableCapacity } {
+): { workers: ImageWorkers; clock: ManualClock; capacity: Capacity } {
   const clock = manualClock();
   const all = { ...SETTINGS, ...settings };
   const capacity = smallCapacity(all);

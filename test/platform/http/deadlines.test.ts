@@ -1,11 +1,7 @@
 // needs: server, waits
 import t from 'tap';
 import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';
-import {
-  documentsWithTimeouts,
-  StoreTimeout,
-  withTimeouts,
-} from '../../../src/platform/stores/store-timeout.ts';
+import { StoreTimeout, wrapDocuments, wrapMethods } from '../../../src/platform/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { serveTcp } from '../outbound/listener.ts';
@@ -76,8 +72,8 @@ const settings = {
 const server = await startServer(t, {
   settings,
   stores: {
-    documents: documentsWithTimeouts(hangableDocuments, timeout('documents')),
-    coordination: withTimeouts(hangable(coordination, 'coordination'), timeout('coordination')),
+    documents: wrapDocuments(hangableDocuments, timeout('documents').interceptorOf),
+    coordination: wrapMethods(hangable(coordination, 'coordination'), timeout('coordination').interceptorOf),
     objects,
     close: async () => undefined,
   },

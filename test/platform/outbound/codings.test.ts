@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto';
 
 import zlib from 'node:zlib';
 import t from 'tap';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import { serve } from './listener.ts';
 
-const outbound = createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+const outbound = new OutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
 const MAX_BYTES = 200_000;
 const fetchImage = (url: string) => outbound.fetchImage(url, { limitBytes: MAX_BYTES, timeoutMs: 10_000 });
 

@@ -1,7 +1,7 @@
 // needs: nothing
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import { serveTcp } from './listener.ts';
 
 const OPTIONS = { allowedSubnets: ['127.0.0.0/8'], allowsHttp: true };
@@ -100,7 +100,7 @@ const ENDINGS: Record<string, Ending> = {
 
 t.test('whatever a host of a picture does, its fetch ends, and may be tried again', async (t) => {
   const outcomes = await afterEachEnding(t, (url) =>
-    createOutboundRequests(OPTIONS).fetchImage(url, { limitBytes: 100_000, timeoutMs: TIMEOUT_MS }),
+    new OutboundRequests(OPTIONS).fetchImage(url, { limitBytes: 100_000, timeoutMs: TIMEOUT_MS }),
   );
   for (const [name, outcome] of outcomes) {
     t.match(
@@ -113,7 +113,7 @@ t.test('whatever a host of a picture does, its fetch ends, and may be tried agai
 
 t.test('whatever a receiver of webhooks does, the attempt ends with what it is known by', async (t) => {
   const call = { headers: {}, body: Buffer.from('{}'), answerTimeoutMs: TIMEOUT_MS };
-  const outcomes = await afterEachEnding(t, (url) => createOutboundRequests(OPTIONS).postWebhook(url, call));
+  const outcomes = await afterEachEnding(t, (url) => new OutboundRequests(OPTIONS).postWebhook(url, call));
   for (const [name, outcome] of outcomes) {
     const { fault, status } = ENDINGS[name] as Ending;
     const wanted = { error: { name: 'OutboundError', fault, status } };
@@ -124,7 +124,7 @@ t.test('whatever a receiver of webhooks does, the attempt ends with what it is k
 
 t.test('the time to connect holds the look-up, TCP and TLS together', async (t) => {
   const silent = await serveTcp(t, () => undefined);
-  const outbound = createOutboundRequests({
+  const outbound = new OutboundRequests({
     ...OPTIONS,
     connectTimeoutMs: 400,
     resolve: async () => {

@@ -4,13 +4,13 @@ import { createServer as createTlsServer } from 'node:https';
 import { setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { createOutboundRequests, type OutboundOptions } from '../../../src/platform/outbound/outbound.ts';
+import { type OutboundOptions, OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
 import { always, listen, serve, serveTcp } from './listener.ts';
 
 const OPTIONS: OutboundOptions = { allowedSubnets: ['127.0.0.0/8', '::1/128'], allowsHttp: true };
 const CALL = { limitBytes: 1_000, timeoutMs: 10_000 };
-const outbound = createOutboundRequests(OPTIONS);
+const outbound = new OutboundRequests(OPTIONS);
 const fetchImage = (url: string, call: Partial<typeof CALL> = {}) =>
   outbound.fetchImage(url, { ...CALL, ...call });
 const UNAVAILABLE = { code: 'provider_unavailable', status: 503, details: { reason: 'url_unavailable' } };
@@ -36,7 +36,7 @@ t.test('no type and no extension are told as null', async (t) => {
 t.test('an IPv6 address is reached, and a name by the first of its addresses that answers', async (t) => {
   const v6 = await serve(t, (_request, response) => response.end('six'), '::1');
   t.match(Buffer.from((await fetchImage(`http://[::1]:${v6.port}/`)).bytes).toString(), 'six');
-  const both = createOutboundRequests({ ...OPTIONS, resolve: always('127.0.0.1', '::1') });
+  const both = new OutboundRequests({ ...OPTIONS, resolve: always('127.0.0.1', '::1') });
   t.match(Buffer.from((await both.fetchImage(`http://two.test:${v6.port}/`, CALL)).bytes).toString(), 'six');
 });
 
@@ -96,10 +96,7 @@ t.test('each refusal names the field that gave the address', async (t) => {
     response.end(path === '/empty' ? '' : Buffer.alloc(2_000));
   });
   const param = 'layerUrl';
-  const [strict, silent] = [
-    createOutboundRequests({ ...OPTIONS, allowedSubnets: [] }),
-    'http://127.0.0.1:9/',
-  ];
+  const [strict, silent] = [new OutboundRequests({ ...OPTIONS, allowedSubnets: [] }), 'http://127.0.0.1:9/'];
   for (const path of ['302', '404', 'empty', 'coded'])
     await t.rejects(
       outbound.fetchImage(`${url}/${path}`, { ...CALL, param }),
@@ -208,7 +205,7 @@ t.test('a host that is too slow, wherever it hangs, may be asked again later', a
   for (const { url } of [silent, inHeaders, inBody, dripping]) {
     await t.rejects(fetchImage(url, { timeoutMs: 150 }), { ...UNAVAILABLE, retryAfterSeconds: 2 });
   }
-  const impatient = createOutboundRequests({
+  const impatient = new OutboundRequests({
     ...OPTIONS,
     connectTimeoutMs: 100,
     resolve: () => new Promise(() => undefined),
@@ -239,7 +236,7 @@ t.test('over TLS the name is asked for, and the certificate must be good for it'
     response.end('secret');
   });
   const { port } = await listen(t, server);
-  const named = createOutboundRequests({ ...OPTIONS, resolve: always('127.0.0.1') });
+  const named = new OutboundRequests({ ...OPTIONS, resolve: always('127.0.0.1') });
   const untrusted = { code: 'invalid_param', param: 'url', message: /certificate/ };
   await t.rejects(
     named.fetchImage(`https://pictures.test:${port}/`, CALL),
@@ -257,8 +254,8 @@ t.test('a proxy of the environment is not asked', async (t) => {
   const { url } = await serve(t, (_request, response) => response.end('direct'));
   const proxy = await serveTcp(t, (socket) => socket.end());
   const script = `
-    import { createOutboundRequests } from ${JSON.stringify(import.meta.resolve('../../../src/platform/outbound/outbound.ts'))};
-    const outbound = createOutboundRequests(${JSON.stringify(OPTIONS)});
+    import { OutboundRequests } from ${JSON.stringify(import.meta.resolve('../../../src/platform/outbound/outbound.ts'))};
+    const outbound = new OutboundRequests(${JSON.stringify(OPTIONS)});
     const { bytes } = await outbound.fetchImage('${url}', ${JSON.stringify(CALL)});
     process.stdout.write(bytes);`;
   const env: NodeJS.ProcessEnv = { PATH: process.env.PATH, NODE_USE_ENV_PROXY: '1' };

@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import { always, serve, serveTcp } from './listener.ts';
 
-const outbound = createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+const outbound = new OutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
 const CALL = {
   headers: { 'content-type': 'application/json' },
   body: Buffer.from('{"a":"ü"}'),
@@ -48,7 +48,7 @@ t.test('a status that came is told even when the headers never end', async (t) =
 
 t.test('what went wrong is told in a few words', async (t) => {
   const silent = await serveTcp(t, () => undefined);
-  const unresolvable = createOutboundRequests({ allowedSubnets: [], allowsHttp: false, resolve: always() });
+  const unresolvable = new OutboundRequests({ allowedSubnets: [], allowsHttp: false, resolve: always() });
   const slow = outbound.postWebhook(silent.url, { ...CALL, answerTimeoutMs: 100 });
   await t.rejects(slow, { name: 'OutboundError', fault: 'timeout', status: undefined });
   const refused = outbound.postWebhook('http://127.0.0.1:1/', CALL);
@@ -66,7 +66,7 @@ t.test('an address that is suggested instead of a refused one is taken', async (
   const resolve = async (name: string) =>
     name in names ? [{ address: names[name] ?? '', family: 4 as const }] : [];
   const suggestions = async (url: string, allowedSubnets: string[] = []) => {
-    const strict = createOutboundRequests({ allowedSubnets, allowsHttp: false, resolve });
+    const strict = new OutboundRequests({ allowedSubnets, allowsHttp: false, resolve });
     const refusal = await strict.checkWebhook(url).catch((error: ApiError) => error);
     if (!(refusal instanceof ApiError)) throw new Error(`${url} is taken`);
     const { suggest = [] } = refusal.details ?? {};

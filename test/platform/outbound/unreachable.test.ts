@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import { always, serveTcp, words } from './listener.ts';
 
 const LOOPBACK_V4 = words(`
@@ -102,7 +102,7 @@ const AROUND_LOOPBACK = [
 t.test('no spelling of a target that is not public reaches a listener', async (t) => {
   const canary = await serveTcp(t, (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n!'));
   const canaryV6 = await serveTcp(t, (socket) => socket.end(), '::1', canary.port);
-  const outbound = createOutboundRequests({
+  const outbound = new OutboundRequests({
     allowedSubnets: [],
     allowsHttp: true,
     resolve: always('127.0.0.1'),
@@ -135,7 +135,7 @@ t.test('one address that is not public is enough to refuse a name', async (t) =>
     ['nonsense'],
   ];
   for (const addresses of mixtures) {
-    const outbound = createOutboundRequests({
+    const outbound = new OutboundRequests({
       allowedSubnets: [],
       allowsHttp: true,
       resolve: always(...addresses),
@@ -154,7 +154,7 @@ t.test(
   async (t) => {
     const messages = new Set<string>();
     for (const resolve of [always('10.1.2.3'), always()]) {
-      const outbound = createOutboundRequests({ allowedSubnets: [], allowsHttp: true, resolve });
+      const outbound = new OutboundRequests({ allowedSubnets: [], allowsHttp: true, resolve });
       const call = { limitBytes: 10, timeoutMs: 5_000 };
       const refusal = await outbound.fetchImage('http://wiki.internal/', call).catch((error) => error);
       t.match(refusal, { code: 'invalid_param', param: 'url', details: undefined });
@@ -173,7 +173,7 @@ t.test('a name that changes its answer is dialled by the answer that was vetted'
   );
   const canary = await serveTcp(t, (socket) => socket.end(), '127.0.0.1', vetted.port);
   let lookups = 0;
-  const outbound = createOutboundRequests({
+  const outbound = new OutboundRequests({
     allowedSubnets: ['127.0.0.2/32'],
     allowsHttp: true,
     resolve: async () => [{ address: lookups++ === 0 ? '127.0.0.2' : '127.0.0.1', family: 4 }],
@@ -187,12 +187,12 @@ t.test('a name that changes its answer is dialled by the answer that was vetted'
 });
 
 t.test('a webhook goes to https on 443 alone unless the operator opens more', async (t) => {
-  const strict = createOutboundRequests({
+  const strict = new OutboundRequests({
     allowedSubnets: [],
     allowsHttp: false,
     resolve: always('8.8.8.8'),
   });
-  const open = createOutboundRequests({ allowedSubnets: [], allowsHttp: true, resolve: always('8.8.8.8') });
+  const open = new OutboundRequests({ allowedSubnets: [], allowsHttp: true, resolve: always('8.8.8.8') });
   for (const url of ['http://a.test/', 'http://a.test:443/', 'https://a.test:8443/', 'https://a.test:80/']) {
     await t.rejects(strict.checkWebhook(url), { code: 'invalid_param', param: 'url' }, url);
     await t.resolves(open.checkWebhook(url), url);

@@ -8,7 +8,7 @@ import { installBodyParsing, installBodyReading } from '../../../src/platform/ht
 import { installErrorHandler } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { LinkSigner } from '../../../src/platform/http/signatures.ts';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../../src/product/assets/asset.ts';
 import { type AssetsSlice, openAssets } from '../../../src/product/assets/open.ts';
@@ -34,7 +34,7 @@ const gate = { requireCaller: () => caller } as unknown as CallGate;
 const common = {
   gate,
   imageWorkers,
-  outbound: createOutboundRequests({ allowedSubnets: [], allowsHttp: false }),
+  outbound: new OutboundRequests({ allowedSubnets: [], allowsHttp: false }),
   signatures: new LinkSigner(Buffer.alloc(32).toString('base64url')),
   capacity: smallCapacity(),
   maxStoredAssetsOf: () => 100,

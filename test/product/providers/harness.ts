@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { Readers } from '../../../src/imaging/readers/readers.ts';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import type {
   AdmissionRequest,
   Coordination,
@@ -44,7 +44,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
     log: { warn: () => undefined },
   });
   const readers = new Readers(imageWorkers);
-  const outbound = createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+  const outbound = new OutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
   const providers = new Providers({
     tracing: disabledTracing,

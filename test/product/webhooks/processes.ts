@@ -1,9 +1,9 @@
 import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
+import { Capacity } from '../../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
-import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
+import { OutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
@@ -12,7 +12,7 @@ import { newSigningSecret } from '../../../src/product/webhooks/endpoints/signin
 import { EndpointsStore } from '../../../src/product/webhooks/endpoints/store.ts';
 import { openWebhooks } from '../../../src/product/webhooks/open.ts';
 
-const outbound = createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+const outbound = new OutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
 const settings = readSettings({});
 let processes = 0;
 
@@ -36,7 +36,7 @@ export async function startProcess(
   const events = await EventOutbox.open(stores);
   const webhooks = await openWebhooks({
     ...stores,
-    capacity: new ChangeableCapacity({
+    capacity: new Capacity({
       ...{ ...settings.processes, ...settings.images, ...settings.renders },
       ...{ ...settings.jobs, ...settings.webhooks },
     }),

@@ -7,7 +7,7 @@ import { StoreWaitTime, storeTimeOfRequest } from '../../metrics/stores.ts';
 import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
 import { ApiError } from '../errors/errors.ts';
 import { recordedErrorOf } from '../errors/failures.ts';
-import { isSecret } from '../secrets.ts';
+import { isSecret } from '../signatures.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { JSON_BOUNDS_TEXT } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors/errors.ts';
-import { WARNINGS_PAGE } from '../hooks/warning-codes.ts';
+import { WARNINGS_PAGE } from '../hooks/warnings.ts';
 
 /** A part of the OpenAPI document, as plain JSON. */
 export type DocumentNode = { [key: string]: unknown };
