@@ -9,10 +9,9 @@ import {
   sendNamedCall,
 } from './calls.ts';
 import { Assets } from './nouns/assets.ts';
-import { Catalogue } from './nouns/catalogue.ts';
+import { Catalogue, Presets, Templates } from './nouns/catalogue.ts';
 import { Images } from './nouns/images.ts';
 import { Jobs } from './nouns/jobs.ts';
-import { Presets, Templates } from './nouns/saved.ts';
 import { Requests, UsageReports } from './nouns/usage.ts';
 import { Webhooks } from './nouns/webhooks.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';

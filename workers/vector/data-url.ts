@@ -7,6 +7,8 @@ interface DataUrlContent {
 
 /** Matches the raster media types that the renderer draws. */
 export const RASTER_MEDIA_TYPE_PATTERN = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+/** Matches the first bytes of the pictures that browsers draw: PNG, JPEG, GIF, WebP, AVIF. */
+export const RASTER_START = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF|.{4}ftypavi[fs])/s;
 const DATA_URL_PREFIX = /^\s*data:([^,]*),/i;
 const BASE64_PARAMETER = /;\s*base64\s*$/i;
 const PERCENT_ESCAPE = /%([0-9a-f]{2})/gi;

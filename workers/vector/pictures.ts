@@ -4,6 +4,7 @@ import { openStillPicture } from '../image/input.ts';
 import { makeFileReadable } from '../image/readable.ts';
 import type { TaskFailure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
+import { RASTER_START } from './data-url.ts';
 import type { EmbeddedPicture } from './drawing.ts';
 
 /** The raster pictures inside of a drawing. */
@@ -30,8 +31,6 @@ export async function tooLargePictureFailure(
   return undefined;
 }
 
-/** Matches the first bytes of the pictures that browsers draw: PNG, JPEG, GIF, WebP, AVIF. */
-const PICTURE_START = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF|.{4}ftypavi[fs])/s;
 /** Matches the first bytes of the pictures that the renderer draws: PNG and JPEG. */
 const DRAWN_PICTURE_START = /^(?:\x89PNG|\xff\xd8\xff)/;
 
@@ -44,7 +43,7 @@ export async function convertToPngAddresses(
 ): Promise<Map<string, string>> {
   const addresses = new Map<string, string>();
   for (const [address, file] of new Map(pictures.map(({ address, file }) => [address, file]))) {
-    if (!PICTURE_START.test(firstBytesOf(file))) continue;
+    if (!RASTER_START.test(firstBytesOf(file))) continue;
     const png = await convertToPlainPng(new Uint8Array(file)).catch(() => undefined);
     if (png !== undefined)
       addresses.set(address, `data:image/png;base64,${Buffer.from(png).toString('base64')}`);

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { pixelsPerExtraUnit, withFontSizeInPixels } from '../formats/svg.ts';
-import { decodeDataUrl, RASTER_MEDIA_TYPE_PATTERN } from './data-url.ts';
+import { decodeDataUrl, RASTER_MEDIA_TYPE_PATTERN, RASTER_START } from './data-url.ts';
 import {
   type EmbeddedPicture,
   escapeXmlText,
@@ -60,8 +60,6 @@ const INNER_REFERENCE = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
 const SVG_MEDIA_TYPE = 'image/svg+xml';
 /** The media types that the renderer does not know. For them it examines the bytes, which could hold a drawing. */
 const UNKNOWN_MEDIA_TYPES = ['', 'image/jpg'];
-/** Matches the first bytes of a raster image. The length of the first box comes before the type of an AVIF. */
-const RASTER_START = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF|.{4}ftypavi[fs])/s;
 /** The first bytes of a compressed drawing (.svgz). */
 const GZIP_START = '\x1f\x8b';
 

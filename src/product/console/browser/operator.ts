@@ -126,7 +126,7 @@ export function OperatorOnly({ title, children }: { title: string; children: () 
       <${Field} label="Token of the operator" hint="OPERATOR_TOKEN, as the settings of the service have it.">
         <input name="token" type="password" autocomplete="off" required autofocus />
       <//>
-      ${error !== undefined && html`<${ErrorBox} error=${error} />`}
+      <${ErrorBox} error=${error} />
       <${Button} kind="primary" submits isBusy=${isActing}>Open<//>
       <p class="quiet">
         Without a token, <code>npm run admin -- console --operator</code> on the host prints a link that opens these screens

@@ -61,7 +61,7 @@ export function SignIn({ isOver }: { isOver: boolean }) {
             <//>
           `
       }
-      ${error !== undefined && html`<${ErrorBox} error=${error} />`}
+      <${ErrorBox} error=${error} />
       <${Button} kind="primary" submits isBusy=${isActing}>Sign in<//>
       <p class="quiet">
         The first start of the service printed an e-mail, a password and a link. The operator gets a new link by

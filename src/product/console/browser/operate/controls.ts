@@ -122,7 +122,7 @@ function LogLevelForm({ level }: { level: string }) {
         <${Select} name="for" choices=${LOG_LEVEL_DURATIONS} />
       <//>
     </div>
-    ${error !== undefined && html`<${ErrorBox} error=${error} />`}
+    <${ErrorBox} error=${error} />
     <${Button} submits isBusy=${isActing}>Change the level<//>
     <p class="quiet"><code>debug</code> tells the pool, estimate and wait of each pass, and each refusal.</p>
   </form>`;

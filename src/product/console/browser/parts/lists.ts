@@ -2,7 +2,7 @@ import type { Pages } from '../../../../client/answers.ts';
 import { html, useEffect, useMemo, useState } from '../html.ts';
 import { Button, onText, Select, type SelectOption } from './controls.ts';
 import { useKey } from './overlays.ts';
-import { type PagedList, usePages, usePoll } from './reading.ts';
+import { type LiveState, type PagedList, usePages, usePoll } from './reading.ts';
 import type { Column } from './table.ts';
 import { Count, Id, Status, Time } from './values.ts';
 
@@ -197,12 +197,7 @@ export function statusColumn<Row extends { status: string }>(look: ColumnDisplay
   return { title: 'Status', width: '9.5em', of, ...look };
 }
 
-interface LiveList<T> extends PagedList<T> {
-  isPaused: boolean;
-  setPaused(isPaused: boolean): void;
-  /** When the newest page was last read, in epoch milliseconds. */
-  readAt: number | undefined;
-}
+type LiveList<T> = PagedList<T> & LiveState;
 
 /**
  * A list, newest first. Its first page is read repeatedly: new rows appear at the top, and known rows are updated.
@@ -240,14 +235,8 @@ function withNewestPage<T>(
   return [...newest.rows, ...rows.filter((row) => !newestKeys.has(keyOf(row)))];
 }
 
-interface LiveProps {
-  isPaused: boolean;
-  setPaused(isPaused: boolean): void;
-  readAt: number | undefined;
-}
-
 /** Shows whether a list is updated, and lets the user pause the updates. */
-export function LiveSwitch({ isPaused, setPaused, readAt }: LiveProps) {
+export function LiveSwitch({ isPaused, setPaused, readAt }: LiveState) {
   useKey('p', 'hold the list, or follow again', () => setPaused(!isPaused));
   return html`<span class="live">
     <span class=${isPaused ? 'live-mark held' : 'live-mark'} aria-hidden="true"></span>

@@ -1,7 +1,7 @@
 import { html, SharedState, useEffect, useRef, type View } from '../html.ts';
 import { shownAccountId } from '../session.ts';
 import { Button } from './controls.ts';
-import type { Tone } from './values.ts';
+import { Copy, type Tone } from './values.ts';
 
 interface DialogProps {
   title: string;
@@ -29,6 +29,22 @@ export function Dialog({ title, onClose, actions, closes = 'Close', children }: 
       ${actions}
     </div>
   </dialog>`;
+}
+
+interface SecretDialogProps {
+  title: string;
+  /** What the secret is for, and what happens if it gets lost or known. */
+  text: string;
+  secret: string;
+  onClose: () => void;
+}
+
+/** Shows a secret once; no call of the API returns it again. */
+export function SecretDialog({ title, text, secret, onClose }: SecretDialogProps) {
+  return html`<${Dialog} title=${title} onClose=${onClose} closes="I have kept it">
+    <p>${text}</p>
+    <p class="secret"><${Copy} text=${secret} /></p>
+  <//>`;
 }
 
 export interface DialogQuestion {

@@ -14,7 +14,8 @@ interface LoadedData<T> {
   reload(): void;
 }
 
-interface Poll<T> extends LoadedData<T> {
+/** Whether data is read again and again, and when it was read. */
+export interface LiveState {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
   /** When the data was last read, in epoch milliseconds. */
@@ -79,7 +80,11 @@ export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): Loa
  * between two loads grows.
  * @param everyMs the pause between a response and the next request.
  */
-export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
+export function usePoll<T>(
+  read: ReadFunction<T>,
+  deps: readonly unknown[],
+  everyMs: number,
+): LoadedData<T> & LiveState {
   const [isPaused, setPaused] = useState(false);
   const [readAt, setReadAt] = useState<number>();
   const reading = useLoad(async (signal) => {

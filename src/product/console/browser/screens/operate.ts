@@ -1,9 +1,14 @@
 import { html, useRef, useState, type View } from '../html.ts';
 import { Controls, changeSetting, Doctor, drainProcess } from '../operate/controls.ts';
 import { Plots, Processes, Roles } from '../operate/host.ts';
-import { joinHistories, knownUntilMs } from '../operate/state.ts';
 import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
-import type { OperatorHost, OperatorProcess, OperatorState, OperatorVerdict } from '../operator-schema.ts';
+import type {
+  OperatorHistory,
+  OperatorHost,
+  OperatorProcess,
+  OperatorState,
+  OperatorVerdict,
+} from '../operator-schema.ts';
 import { Button, Tabs } from '../parts/controls.ts';
 import { askToConfirm } from '../parts/overlays.ts';
 import { ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../parts/page.ts';
@@ -16,6 +21,9 @@ const STATE_POLL_INTERVAL_MS = 4_000;
 const IDLE_STATE_POLL_INTERVAL_MS = 10_000;
 /** The timeout of a read, in milliseconds. Only a process that hangs needs longer. */
 const STATE_TIMEOUT_MS = 4_000;
+/** The number of samples that the service keeps: one hour of them. */
+const MAX_KEPT_SAMPLES = 360;
+const MAX_KEPT_MARKS = 200;
 const RESTART_REASON_TEXTS: Readonly<Record<string, string>> = {
   ...{ exit: 'ended', signal: 'killed', memory: 'killed for want of memory', hung: 'hung' },
 };
@@ -59,7 +67,7 @@ function Operate() {
     return html`<${NotLoadedPage} title="Operate" error=${error} reload=${reload} />`;
   return html`<${Page} title="Operate" actions=${actions}>
     <${Verdicts} state=${data} onDone=${reload} />
-    ${error !== undefined && html`<${ErrorBox} error=${error} onRetry=${reload} />`}
+    <${ErrorBox} error=${error} onRetry=${reload} />
     ${
       data.hosts.length > 1 &&
       html`<${Tabs}
@@ -71,6 +79,36 @@ function Operate() {
     }
     <${HostSection} key=${host.hostId} host=${host} onDone=${reload} />
   <//>`;
+}
+
+/** Appends the latest samples of a host to the known ones. Samples older than an hour are dropped. */
+function joinHistories(known: OperatorHistory | undefined, latest: OperatorHistory): OperatorHistory {
+  const last = known?.at.at(-1) ?? 0;
+  const fresh = latest.at.map((at) => at > last);
+  const isFresh = (_: unknown, index: number) => fresh[index] === true;
+  const before = known?.at.length ?? 0;
+  const names = new Set([...Object.keys(known?.series ?? {}), ...Object.keys(latest.series)]);
+  const joinedSeries = (name: string): (number | null)[] => {
+    const old = known?.series[name] ?? Array.from({ length: before }, () => 0);
+    const added = latest.series[name] ?? latest.at.map(() => 0);
+    return [...old, ...added.filter(isFresh)].slice(-MAX_KEPT_SAMPLES);
+  };
+  const marks = new Map(
+    [...(known?.marks ?? []), ...latest.marks].map((mark) => [`${mark.at}${mark.text}`, mark]),
+  );
+  return {
+    at: [...(known?.at ?? []), ...latest.at.filter(isFresh)].slice(-MAX_KEPT_SAMPLES),
+    series: Object.fromEntries([...names].map((name) => [name, joinedSeries(name)])),
+    marks: [...marks.values()].slice(-MAX_KEPT_MARKS),
+  };
+}
+
+/** The latest instant up to which the samples and marks of every host are known, in epoch milliseconds. */
+function knownUntilMs(hosts: readonly OperatorHost[]): number {
+  const lastInstants = hosts.map(({ history }) =>
+    Math.max(history.at.at(-1) ?? 0, history.marks.at(-1)?.at ?? 0),
+  );
+  return lastInstants.length === 0 ? 0 : Math.min(...lastInstants);
 }
 
 /** Whether the service is idle: nothing is wrong, every process is serving, and no pool has work. */

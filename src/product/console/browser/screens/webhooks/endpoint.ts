@@ -12,10 +12,9 @@ import {
   timeColumn,
   useLiveList,
 } from '../../parts/lists.ts';
-import { Dialog, toast } from '../../parts/overlays.ts';
+import { Dialog, SecretDialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../../parts/page.ts';
 import { useAction, useLoad } from '../../parts/reading.ts';
-import { SecretDialog } from '../../parts/secret-dialog.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
