@@ -251,3 +251,13 @@ function untilClosed(url: string, sent: string): Promise<string> {
     socket.write(sent);
   });
 }
+
+t.test(
+  'a field whose name has only dots and brackets is refused, and is no fault of the service',
+  async (t) => {
+    const { key } = await server.account();
+    for (const json of [{ '.': { prototype: { x: 1 } }, op: 'flip' }, { '..': 1 }, { '[]': { op: 'flip' } }])
+      t.equal((await server.call('/jobs?dryRun=true', { key, json })).status, 400);
+    t.notMatch(server.logged(), /"level":50/);
+  },
+);

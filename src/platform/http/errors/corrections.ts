@@ -94,6 +94,8 @@ function applyToContainer(container: unknown, correction: CallCorrection, isText
   const path = Object.hasOwn(Object(container), correction.param)
     ? [correction.param]
     : pathSegmentsOf(correction.param);
+  // A name of dots and brackets alone has no segment, and is no path to a field.
+  if (path.length === 0) return null;
   const sent = valueAt(container, path);
   if ((sent === undefined) !== 'add' in correction) return null;
   if ('add' in correction) return withValue(container, path, correction.add, isText);
