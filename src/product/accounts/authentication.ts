@@ -87,15 +87,11 @@ export class Authentication {
     if (header === undefined) return null;
     if (hasOnlyCookieCredential(request)) this.#cookie.requireSameOrigin(request);
     const credential = this.#credentialOf(request, header);
-    const { isSession, secret, hash } = credential;
+    const { isSession, secret } = credential;
     if (secret === '')
       throw looksLikeApiKey(header.trim()) ? keyWithoutSchemeError() : unknownSchemeError(header.trim());
     if (isRefusedBearerKey(credential, request)) throw keyAsBearerError();
-    let found: CachedCaller | null | undefined = this.#cacheEntryOf(credential);
-    if (found === undefined) {
-      found = await (isSession ? this.#findSessionCaller(hash) : this.#findKeyCaller(hash));
-      if (found !== null) (isSession ? this.#sessionCallers : this.#keyCallers).set(hash, found);
-    }
+    const found = this.#cacheOf(credential).get(credential.hash) ?? (await this.#lookUpCaller(credential));
     if (found === null && looksLikeApiKey(secret) && secret.length !== API_KEY_CHARACTERS)
       throw keyLengthError(secret.length);
     if (found === null || found.expiresAtMs <= this.#now()) throw credentialNotAcceptedError(isSession);
@@ -109,7 +105,8 @@ export class Authentication {
     // sent the request.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
-    const found = isRefusedBearerKey(credential, request) ? undefined : this.#cacheEntryOf(credential);
+    if (isRefusedBearerKey(credential, request)) return null;
+    const found = this.#cacheOf(credential).get(credential.hash);
     return found !== undefined && found.expiresAtMs > this.#now() ? found.caller : null;
   }
 
@@ -144,27 +141,35 @@ export class Authentication {
     return credential;
   }
 
-  #cacheEntryOf({ isSession, hash }: Credential): CachedCaller | undefined {
-    return (isSession ? this.#sessionCallers : this.#keyCallers).get(hash);
+  #cacheOf({ isSession }: Credential): LRUCache<string, CachedCaller> {
+    return isSession ? this.#sessionCallers : this.#keyCallers;
   }
 
-  async #findKeyCaller(hash: string): Promise<CachedCaller | null> {
+  /** Looks up a credential in the store, and caches its caller; null when it is not accepted. */
+  async #lookUpCaller(credential: Credential): Promise<CachedCaller | null> {
+    const { isSession, hash } = credential;
+    const found = await (isSession ? this.#findSession(hash) : this.#findKey(hash));
+    const status = found && (await this.#store.findAccountStatus(found.accountId));
+    if (found === null || status === null) return null;
+    const { expiresAtMs, ...identity } = found;
+    const entry = { caller: { ...identity, ...status }, expiresAtMs };
+    this.#cacheOf(credential).set(hash, entry);
+    return entry;
+  }
+
+  async #findKey(hash: string) {
     const key = await this.#store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
     this.#recordUse(key);
-    const standing = await this.#store.findAccountStatus(key.accountId);
-    if (standing === null) return null;
-    const caller = { accountId: key.accountId, apiKeyId: key._id, sessionId: null, ...standing };
-    return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
+    const { accountId, _id: apiKeyId } = key;
+    return { accountId, apiKeyId, sessionId: null, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
-  async #findSessionCaller(hash: string): Promise<CachedCaller | null> {
+  async #findSession(hash: string) {
     const session = await this.#store.findSessionByHash(hash);
     if (session === null) return null;
-    const standing = await this.#store.findAccountStatus(session.accountId);
-    if (standing === null) return null;
-    const caller = { accountId: session.accountId, apiKeyId: null, sessionId: session._id, ...standing };
-    return { caller, expiresAtMs: Date.parse(session.expiresAt) };
+    const { accountId, _id: sessionId } = session;
+    return { accountId, apiKeyId: null, sessionId, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
   /** Records the use of a key, at most once per minute. Losing a record does no harm. */

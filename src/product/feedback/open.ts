@@ -74,30 +74,18 @@ function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now 
  * Checks a report, and returns it as it is stored: its kind in lower case, its message trimmed.
  * @throws ApiError invalid_param on kind, message or context.
  */
-function parseFeedbackReport({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
+function parseFeedbackReport({ kind, message: sent, ...rest }: FeedbackRequest): FeedbackReport {
   const checkedKind = requireAllowed('kind', kind.toLowerCase(), FEEDBACK_KINDS);
-  const report = { ...rest, kind: checkedKind, message: parseMessage(message) };
-  if (rest.context !== undefined) checkContext(rest.context);
-  return report;
-}
-
-function parseMessage(sent: string): string {
   const message = sent.trim();
   if (message === '')
     throw invalidParamError('message', 'message is blank: say what happened or what is missing.');
-  if (hasMoreCharacters(message, MAX_FEEDBACK_MESSAGE_CHARACTERS))
-    throw feedbackTooLongError('message', MAX_FEEDBACK_MESSAGE_CHARACTERS);
-  return message;
+  refuseLongText('message', 'message', message, MAX_FEEDBACK_MESSAGE_CHARACTERS);
+  const context = rest.context === undefined ? '' : JSON.stringify(rest.context);
+  refuseLongText('context', 'context as JSON', context, MAX_FEEDBACK_CONTEXT_CHARACTERS);
+  return { ...rest, kind: checkedKind, message };
 }
 
-function checkContext(context: Record<string, unknown>): void {
-  if (hasMoreCharacters(JSON.stringify(context), MAX_FEEDBACK_CONTEXT_CHARACTERS))
-    throw feedbackTooLongError('context', MAX_FEEDBACK_CONTEXT_CHARACTERS);
-}
-
-function feedbackTooLongError(param: 'message' | 'context', limit: number) {
-  const measured = param === 'context' ? 'context as JSON' : 'message';
-  return invalidParamError(param, `${measured} is too long: at most ${limit} characters are allowed.`, {
-    limit,
-  });
+function refuseLongText(param: string, what: string, text: string, limit: number): void {
+  if (!hasMoreCharacters(text, limit)) return;
+  throw invalidParamError(param, `${what} is too long: at most ${limit} characters are allowed.`, { limit });
 }

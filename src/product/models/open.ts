@@ -17,8 +17,12 @@ const ModelsQuery = Type.Object({
   ),
 });
 
-/** The route GET /ai-models. */
-export async function modelRoutes(app: FastifyInstance, { models }: { models: ModelsFile }): Promise<void> {
+/** Opens the models slice, which is the route GET /ai-models. */
+export function openModels({ models }: { models: ModelsFile }): ProductSlice {
+  return { routes: async (app) => modelRoutes(app, models) };
+}
+
+function modelRoutes(app: FastifyInstance, models: ModelsFile): void {
   app.get<{ Querystring: Static<typeof ModelsQuery> }>(
     '/ai-models',
     {
@@ -62,8 +66,4 @@ export function modelDataOf(models: ModelsFile, model: Model): ModelData {
     supported_parameters: parameters.map(({ key }) => key),
     ...(isSandboxModel(id) && { sandbox: true }),
   };
-}
-
-export function openModels({ models }: { models: ModelsFile }): ProductSlice {
-  return { routes: (app) => modelRoutes(app, { models }) };
 }

@@ -7,7 +7,7 @@ import { readPlans } from '../../../src/product/billing/plans.ts';
 import { OP_NAMES } from '../../../src/product/catalogue/index.ts';
 import { openCatalogue } from '../../../src/product/catalogue/open.ts';
 import { readModels } from '../../../src/product/models/models.ts';
-import { modelRoutes } from '../../../src/product/models/open.ts';
+import { openModels } from '../../../src/product/models/open.ts';
 
 const INSTALLED_AT = new Date('2026-01-02T03:04:05.000Z');
 
@@ -23,7 +23,7 @@ async function ask(path: string) {
   };
   const catalogue = openCatalogue(options);
   await app.register(catalogue.routes, { prefix: '/api/v1' });
-  await app.register(modelRoutes, { prefix: '/api/v1', ...options });
+  await app.register(openModels(options).routes, { prefix: '/api/v1' });
   await app.register(catalogue.priceRoutes, { prefix: '/api' });
   const answer = await app.inject(path);
   await app.close();

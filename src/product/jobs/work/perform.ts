@@ -79,12 +79,14 @@ export class ItemPutBackError extends Error {
 const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE_BYTES;
 /** The maximum number of warnings of an item. If there are more, the last one says how many are left out. */
 const MAX_ITEM_WARNINGS = 50;
+/** The only segment of a render: its page. */
+const PAGE_SEGMENT = { runs: 'page', index: 0 } as const;
+type WorkSegment = PlanSegment | typeof PAGE_SEGMENT;
 const NO_PROGRESS: ChainProgress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
- * The work on an item: drawing its page, or running its segments in order. The result of a segment is the input of the
- * next one. It is stored and recorded in the item, so that a retry or a resume continues after the last finished
- * segment.
+ * The work on an item: its segments in order, or its page. The result of a segment is the input of the next one. It is
+ * stored and recorded in the item, so that a retry or a resume continues after the last finished segment.
  */
 export class ItemPerformer {
   readonly #context: WorkContext;
@@ -99,7 +101,7 @@ export class ItemPerformer {
     try {
       const definition = await this.#context.definitions.find(job._id);
       const call = { item, job, definition, ...signals };
-      return { outcome: await (definition.takes === 'rows' ? this.#runPage(call) : this.#runSegments(call)) };
+      return { outcome: await this.#runSegments(call) };
     } catch (error) {
       if (error instanceof ItemStoppedError) return { outcome: stoppedOutcome(item, this.#context.now()) };
       if (error instanceof ItemPutBackError) return { putBackMs: error.pauseMs };
@@ -118,7 +120,8 @@ export class ItemPerformer {
     return (await this.#context.assets.reader.read(item.accountId, item.assetId)).bytes;
   }
 
-  async #runSegment(call: ItemCall, segment: PlanSegment, readInput: ReadInput): Promise<SegmentResult> {
+  async #runSegment(call: ItemCall, segment: WorkSegment, readInput: ReadInput): Promise<SegmentResult> {
+    if (segment.runs === 'page') return this.#workers.runPage(call);
     if (segment.runs === 'model') return this.#workers.runModel(call, segment, readInput);
     const bytes = await readInput();
     if (bytes === null) throw new Error('A pass has an image to work on.');
@@ -131,7 +134,7 @@ export class ItemPerformer {
     result: SegmentResult,
     before: ChainProgress,
     after: ChainProgress,
-    segment: PlanSegment,
+    segment: WorkSegment,
   ) {
     if (result.kind === 'json') throw new Error('Only the last segment answers JSON.');
     const { bytes, contentType } = result;
@@ -155,7 +158,7 @@ export class ItemPerformer {
     call: ItemCall,
     result: SegmentResult,
     { runs, credits, warnings = [] }: ChainProgress,
-    segment?: PlanSegment,
+    segment: WorkSegment,
   ): Promise<ItemOutcome> {
     const { item, definition } = call;
     const variants = definition.variants.slice(item.variant, item.variant + 1);
@@ -178,7 +181,7 @@ export class ItemPerformer {
     { item, job, signal }: ItemCall,
     { bytes, facts, achieved }: ImageResult,
     warnings: readonly CallWarning[],
-    segment: PlanSegment | undefined,
+    segment: WorkSegment,
   ) {
     const { _id: jobId, accountId, collection, expiresAt } = job;
     const labels = {
@@ -197,7 +200,8 @@ export class ItemPerformer {
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
     let progress = item.progress ?? NO_PROGRESS;
     let readInput: ReadInput = () => this.#readInput(call, progress);
-    for (const segment of variant.segments.slice(progress.segment)) {
+    const segments = definition.takes === 'rows' ? [PAGE_SEGMENT] : variant.segments;
+    for (const segment of segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       waitSignal.throwIfAborted();
       // A job that is being cancelled starts no further segment.
@@ -208,11 +212,11 @@ export class ItemPerformer {
         const after = {
           segment: segment.index + 1,
           objectKey: null,
-          runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
+          runs: progress.runs + (segment.runs === 'model' ? 0 : 1),
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
           ...storedWarnings([...(progress.warnings ?? []), ...(result.warnings ?? [])]),
         };
-        if (segment.index === variant.segments.length - 1)
+        if (segment.index === segments.length - 1)
           return await this.#storeResult(call, result, after, segment);
         progress = await this.#keepIntermediate(call, result, progress, after, segment);
         readInput = async () => (result.kind === 'image' ? result.bytes : null);
@@ -223,34 +227,23 @@ export class ItemPerformer {
     throw new Error(`Item ${item._id} has no segment left to run.`);
   }
 
-  async #runPage(call: ItemCall): Promise<ItemOutcome> {
-    const result = await this.#workers.runPage(call).catch((error: unknown) => {
-      throw wasNotTried(error) ? error : this.#failureAtSegment(error, undefined, NO_PROGRESS, call.job);
-    });
-    return this.#storeResult(call, result, {
-      ...NO_PROGRESS,
-      runs: 1,
-      ...storedWarnings(result.warnings ?? []),
-    });
-  }
-
   /**
    * Makes the failure of a segment. It contains the usage of the item so far and, in a chain, the index of the failed
    * segment.
    */
   #failureAtSegment(
     error: unknown,
-    segment: PlanSegment | undefined,
+    segment: WorkSegment,
     { runs, credits }: ChainProgress,
     job: JobDocument,
   ): ItemFailureError {
     const failure = this.#failureOf(error, job);
     // A pass or a page that was begun is billed as one run, unless the service caused the failure.
-    const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
+    const isPaid = segment.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
     return new ItemFailureError({
       ...failure,
       usage: { runs: runs + (isPaid ? 1 : 0), credits },
-      ...(job.type === 'chain' && segment !== undefined && { failedStep: segment.index }),
+      ...(job.type === 'chain' && { failedStep: segment.index }),
     });
   }
 
@@ -294,7 +287,7 @@ function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
  * store responds, because the answer is paid for. After a pass, it is not repeated, because the next owner of the item
  * can make the result again.
  */
-function storageStepRunner(segment: PlanSegment | undefined, signal: AbortSignal) {
+function storageStepRunner(segment: WorkSegment, signal: AbortSignal) {
   return <T>(store: () => Promise<T>) =>
-    segment?.runs === 'model' ? retryThroughOutages(store, signal) : store();
+    segment.runs === 'model' ? retryThroughOutages(store, signal) : store();
 }

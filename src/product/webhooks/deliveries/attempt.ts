@@ -31,13 +31,14 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 /** The longest duration of an attempt, in milliseconds: both timeouts, and a reserve for a busy process. */
 export const MAX_ATTEMPT_MS = 5_000 + RESPONSE_TIMEOUT_MS + 3_000;
 
-/** The result of one attempt. `error` is null if the response was 2xx. */
-type AttemptResult = Pick<DeliveryDocument, 'responseStatus' | 'error'>;
-
+/**
+ * Makes one attempt, with the current secret and URL of the endpoint. Returns how the attempt changes the delivery.
+ * Never rejects, because a failed attempt is a result as well.
+ */
 export type AttemptDelivery = (
   delivery: DeliveryDocument,
   endpoint: EndpointDocument,
-) => Promise<AttemptResult>;
+) => Promise<AttemptRecord>;
 
 interface AttemptOptions {
   outbound: Pick<OutboundRequests, 'postWebhook'>;
@@ -46,36 +47,32 @@ interface AttemptOptions {
   now: () => Date;
 }
 
-/**
- * Returns the function that makes one attempt, with the current secret and URL of the endpoint. The function never
- * rejects, because a failed attempt is a result as well.
- */
 export function createAttemptDelivery({ outbound, onAttempt, now }: AttemptOptions): AttemptDelivery {
   return async (delivery, { _id, url, secret }) => {
     const headers = signedAttemptHeaders(delivery, secret, now());
     onAttempt(_id, headers, delivery.body);
-    try {
-      const body = Buffer.from(delivery.body);
-      const status = await outbound.postWebhook(url, { headers, body, answerTimeoutMs: RESPONSE_TIMEOUT_MS });
-      const isDelivered = status >= 200 && status < 300;
-      return { responseStatus: status, error: isDelivered ? null : `HTTP ${status}` };
-    } catch (error) {
-      const responseStatus = error instanceof OutboundError ? (error.status ?? null) : null;
-      return { responseStatus, error: error instanceof Error ? error.message : String(error) };
-    }
+    const body = Buffer.from(delivery.body);
+    const result = await outbound
+      .postWebhook(url, { headers, body, answerTimeoutMs: RESPONSE_TIMEOUT_MS })
+      .then((status) => ({
+        responseStatus: status,
+        error: status >= 200 && status < 300 ? null : `HTTP ${status}`,
+      }))
+      .catch((error: unknown) => ({
+        responseStatus: error instanceof OutboundError ? (error.status ?? null) : null,
+        error: error instanceof Error ? error.message : String(error),
+      }));
+    return attemptRecordOf(delivery, result, now());
   };
 }
 
-/** How an attempt that ended at `finishedAt` changes the delivery. */
-export function attemptRecordOf(
+function attemptRecordOf(
   { isRetried, attempts, createdAt }: DeliveryDocument,
-  { responseStatus, error }: AttemptResult,
+  result: Pick<AttemptRecord, 'responseStatus' | 'error'>,
   finishedAt: Date,
 ): AttemptRecord {
-  const result = { responseStatus, error };
-  if (error === null) {
+  if (result.error === null)
     return { ...result, status: 'DELIVERED', deliveredAt: finishedAt.toISOString(), dueAt: null };
-  }
   const next = isRetried ? nextAttemptAt(attempts + 1, finishedAt, new Date(createdAt)) : null;
   const status = next === null ? 'FAILED' : 'PENDING';
   return { ...result, status, deliveredAt: null, dueAt: next?.toISOString() ?? null };

@@ -3,7 +3,7 @@ import { declareGauge } from '../../../platform/metrics/gauge.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import type { EndpointDisabling } from '../endpoints/disabling.ts';
 import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
-import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
+import type { AttemptDelivery } from './attempt.ts';
 import type { WorkerSlot } from './slots.ts';
 import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 
@@ -95,15 +95,14 @@ export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpoin
   ): Promise<void> {
     const startedAt = now();
     const beganMs = performance.now();
-    const result = await metrics.countInFlight(() => attempt(delivery, endpoint));
-    turn.recordAttempt(result.error !== null, performance.now() - beganMs);
-    const record = attemptRecordOf(delivery, result, now());
+    const record = await metrics.countInFlight(() => attempt(delivery, endpoint));
+    turn.recordAttempt(record.error !== null, performance.now() - beganMs);
     // The endpoint is changed before the attempt is recorded. If the process dies in between, the attempt is repeated,
     // but its failure is not counted twice.
     if (record.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
     } else if (record.status === 'FAILED' && delivery.isRetried) {
-      await disabling.countFailure(endpoint, delivery._id, result.error);
+      await disabling.countFailure(endpoint, delivery._id, record.error);
     }
     const isRecorded = await deliveries.recordAttempt(delivery, record);
     if (record.dueAt !== null) {

@@ -20,7 +20,7 @@ import {
   WebhookDeliveryWithBody,
   WebhookEndpointParams,
 } from '../schema.ts';
-import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
+import type { AttemptDelivery } from './attempt.ts';
 import { scheduleEndpointsNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
 import {
@@ -197,8 +197,8 @@ async function attemptTestDelivery(
   { attempt, deliveries, now }: DeliveriesRoutesOptions,
 ): Promise<DeliveryDocument> {
   const test = newTestDelivery(endpoint, now());
-  const { dueAt, ...result } = attemptRecordOf(test, await attempt(test, endpoint), now());
-  const ended = { ...test, ...result, attempts: 1 };
+  const { dueAt, ...record } = await attempt(test, endpoint);
+  const ended = { ...test, ...record, attempts: 1 };
   await deliveries.insert([ended]);
   return ended;
 }

@@ -2,7 +2,9 @@ import { newId } from '../../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,
+  type DocumentFilter,
   type DocumentStore,
+  type DocumentUpdate,
   sortBy,
 } from '../../../platform/stores/documents/port.ts';
 import { insertInFreeSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
@@ -205,8 +207,8 @@ export class EndpointsStore {
   #update(
     accountId: string,
     id: string,
-    condition: Record<string, unknown>,
-    update: Parameters<DocumentCollection<EndpointDocument>['findOneAndUpdate']>[1],
+    condition: DocumentFilter,
+    update: DocumentUpdate,
   ): Promise<EndpointDocument | null> {
     return this.#endpoints.findOneAndUpdate({ _id: id, accountId, ...condition }, update);
   }
