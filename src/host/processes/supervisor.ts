@@ -53,6 +53,16 @@ export interface SupervisedProcess {
   uptimeSeconds: number;
 }
 
+/** What the supervisor keeps of a process, from the moment when it is to serve until its end. */
+interface ProcessRecord {
+  startedMs: number;
+  connections: HandedConnections;
+  /** `serving`: it takes connections. `hung`: it did until it hung. `leaving`: it drains, and its exit is expected. */
+  state: 'starting' | 'serving' | 'hung' | 'leaving';
+  /** The live process that it replaces. Until it listens, it does not count towards the number of processes. */
+  replaces: Worker | undefined;
+}
+
 /**
  * Keeps a number of API processes alive. A process that dies after a healthy life is replaced at once. After an early
  * death, the replacement waits for a delay that doubles each time. The replacement is the spare process. It has loaded
@@ -62,19 +72,10 @@ export interface SupervisedProcess {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
-  /** The live processes with their start times. */
-  readonly #startedMs = new Map<Worker, number>();
-  readonly #connections = new Map<Worker, HandedConnections>();
-  /** Processes that drain; their exit is expected. */
-  readonly #leaving = new Set<Worker>();
-  /** Processes that take connections. */
-  readonly #serving = new Set<Worker>();
-  /** Processes that listened until they hung. */
-  readonly #hung = new Set<Worker>();
+  /** The live processes except for the spare one. */
+  readonly #records = new Map<Worker, ProcessRecord>();
   readonly #heartbeats: Heartbeats<Worker>;
   readonly #balancer: ConnectionBalancer<Worker>;
-  /** The successor of each process that is being replaced, while both are alive. */
-  readonly #successors = new Map<Worker, Worker>();
   readonly #spare: SpareProcess;
   readonly #memoryKillDetector: MemoryKillDetector;
   #target: number;
@@ -114,7 +115,7 @@ export class Supervisor {
     let isLate = false;
     let firstPort: number | undefined;
     this.#whenServing = (port) => {
-      if (isLate || this.#serving.size >= this.#options.processes) resolve(port);
+      if (isLate || this.#servingWorkers().length >= this.#options.processes) resolve(port);
       firstPort ??= port;
     };
     const timeout = setTimeout(() => {
@@ -130,7 +131,7 @@ export class Supervisor {
   announceStart(): void {
     this.#isStarted = true;
     this.#spare.keep();
-    for (const worker of this.#serving) sendToProcess(worker, { type: 'started' });
+    for (const worker of this.#servingWorkers()) sendToProcess(worker, { type: 'started' });
   }
 
   /**
@@ -149,9 +150,9 @@ export class Supervisor {
    */
   replace(processId: number): Promise<boolean> {
     return this.#queueReplacement(async () => {
-      const old = this.#liveWorkers().find(({ id }) => id === processId);
-      if (old === undefined) return false;
-      await this.#replaceOne(old);
+      const [old, record] = this.#liveProcesses().find(([{ id }]) => id === processId) ?? [];
+      if (old === undefined || record === undefined) return false;
+      await this.#replaceOne(old, record);
       return true;
     });
   }
@@ -171,19 +172,19 @@ export class Supervisor {
     this.#stopping = true;
     this.#stopStarting();
     this.#spare.end();
-    await stopListening([...this.#connections.values()]);
-    await Promise.all([...this.#startedMs.keys()].map((worker) => this.#drain(worker)));
+    await stopListening(Array.from(this.#records.values(), ({ connections }) => connections));
+    await Promise.all(Array.from(this.#records, ([worker, record]) => this.#drain(worker, record)));
   }
 
   /** Every live process that does not drain. */
   processes(): SupervisedProcess[] {
     const nowMs = this.#clock.elapsedMs();
-    return this.#liveWorkers().map((worker) => ({
+    return this.#liveProcesses().map(([worker, { state, startedMs }]) => ({
       processId: worker.id,
       pid: worker.process.pid ?? 0,
-      isServing: this.#serving.has(worker),
+      isServing: state === 'serving',
       silentMs: Math.round(this.#heartbeats.silentMs(worker)),
-      uptimeSeconds: Math.round((nowMs - (this.#startedMs.get(worker) ?? nowMs)) / 1_000),
+      uptimeSeconds: Math.round((nowMs - startedMs) / 1_000),
     }));
   }
 
@@ -194,23 +195,24 @@ export class Supervisor {
     worker.on('error', (error) =>
       this.#options.log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
-    this.#connections.set(
-      worker,
-      rescueConnections(worker, () => [...this.#serving].some((other) => other !== worker)),
-    );
     worker.once('exit', (code, signal) => this.#onExit(worker, code, signal));
     return worker;
   }
 
   /**
-   * Lets a process serve: a new one, or the spare. `listening` rejects when the process ends, or is killed, before it
-   * listens.
+   * Lets a process serve: a new one, or the spare. Resolves when it listens; rejects when it ends, or is killed, before
+   * that.
    */
-  #fork(worker = this.#create()): { worker: Worker; listening: Promise<void> } {
+  #fork(worker = this.#create(), replaces?: Worker): Promise<void> {
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
     // If the process replaces a dead one, nobody waits for `listening`, so its rejection is ignored.
     listening.catch(() => undefined);
-    this.#startedMs.set(worker, this.#clock.elapsedMs());
+    const startedMs = this.#clock.elapsedMs();
+    const connections = rescueConnections(worker, () =>
+      this.#servingWorkers().some((other) => other !== worker),
+    );
+    const record: ProcessRecord = { startedMs, connections, state: 'starting', replaces };
+    this.#records.set(worker, record);
     sendToProcess(worker, { type: 'serve' });
     const tooSlow = setTimeout(() => {
       this.#options.log.error(
@@ -223,16 +225,17 @@ export class Supervisor {
     worker.on('message', (message: ProcessMessage) => {
       if (message.type === 'alive') {
         this.#heartbeats.beat(worker);
-        if (this.#serving.has(worker)) this.#balancer.report(worker, message.load);
+        if (record.state === 'serving') this.#balancer.report(worker, message.load);
       }
       if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
-      const afterMs = Math.round(this.#clock.elapsedMs() - (this.#startedMs.get(worker) ?? 0));
+      const afterMs = Math.round(this.#clock.elapsedMs() - startedMs);
       this.#options.log.info(
         { processId: worker.id, afterMs, cpuMs: message.cpuMs },
         'An API process listens',
       );
-      this.#serving.add(worker);
+      if (record.state === 'starting') record.state = 'serving';
+      record.replaces = undefined;
       if (this.#isStarted) sendToProcess(worker, { type: 'started' });
       this.#heartbeats.watch(worker);
       this.#balancer.watch(worker);
@@ -243,15 +246,15 @@ export class Supervisor {
       clearTimeout(tooSlow);
       reject(new Error('An API process ended before it listened.'));
     });
-    return { worker, listening };
+    return listening;
   }
 
   /** Kills a hung process, unless it drains, because a drain has its own deadline. */
   #killHung(worker: Worker): void {
-    if (this.#leaving.has(worker)) return;
+    const record = this.#records.get(worker);
+    if (record === undefined || record.state === 'leaving') return;
     this.#options.log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
-    this.#serving.delete(worker);
-    this.#hung.add(worker);
+    record.state = 'hung';
     worker.process.kill('SIGKILL');
   }
 
@@ -260,46 +263,36 @@ export class Supervisor {
       this.#options.log.warn({ processId: worker.id, code, signal }, 'The spare process ended');
       this.#spare.take();
     }
-    const startedMs = this.#startedMs.get(worker);
-    if (startedMs === undefined) {
-      this.#connections.delete(worker);
-      return;
-    }
+    const record = this.#records.get(worker);
+    if (record === undefined) return;
     this.#heartbeats.forget(worker);
     this.#balancer.forget(worker);
-    const wasHung = this.#hung.delete(worker);
-    const everServed = this.#serving.delete(worker) || wasHung;
+    const { state, startedMs } = record;
     const livedMs = this.#clock.elapsedMs() - startedMs;
-    this.#startedMs.delete(worker);
-    this.#connections.delete(worker);
-    // The successor now counts towards the target, so that no second one is started.
-    this.#successors.delete(worker);
+    this.#records.delete(worker);
     this.#options.onGone(worker.id);
-    if (this.#leaving.delete(worker) || this.#stopping) return;
-    const reason = wasHung ? 'hung' : this.#memoryKillDetector.deathReason(signal);
+    if (state === 'leaving' || this.#stopping) return;
+    const reason = state === 'hung' ? 'hung' : this.#memoryKillDetector.deathReason(signal);
     const death = { processId: worker.id, pid: worker.process.pid, code, signal, livedMs };
     this.#options.log.error(death, deathSentence(reason));
     this.#options.onDeath(reason, worker.id);
-    this.#earlyExits = everServed && livedMs >= MIN_HEALTHY_LIFE_MS ? 0 : this.#earlyExits + 1;
-    if (this.#earlyExits >= MAX_EARLY_EXITS && this.#serving.size === 0) {
+    const wasHealthy = state !== 'starting' && livedMs >= MIN_HEALTHY_LIFE_MS;
+    this.#earlyExits = wasHealthy ? 0 : this.#earlyExits + 1;
+    if (this.#earlyExits >= MAX_EARLY_EXITS && this.#servingWorkers().length === 0) {
       this.#options.onHopeless(
         `${this.#earlyExits} API processes in a row died within ${MIN_HEALTHY_LIFE_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
       );
       return;
     }
     setTimeout(
-      () =>
-        !this.#stopping &&
-        this.#workersTowardsTarget().length < this.#target &&
-        this.#fork(this.#spare.take()),
+      () => !this.#stopping && this.#countTowardsTarget() < this.#target && this.#fork(this.#spare.take()),
       restartDelayMs(this.#earlyExits),
     );
   }
 
-  async #drain(worker: Worker): Promise<void> {
+  async #drain(worker: Worker, record: ProcessRecord): Promise<void> {
     if (worker.isDead()) return;
-    this.#leaving.add(worker);
-    this.#serving.delete(worker);
+    record.state = 'leaving';
     this.#balancer.forget(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     sendToProcess(worker, { type: 'drain' });
@@ -313,16 +306,12 @@ export class Supervisor {
   }
 
   /** @throws Error when no successor listened after several attempts. */
-  async #replaceOne(old: Worker): Promise<void> {
+  async #replaceOne(old: Worker, record: ProcessRecord): Promise<void> {
     for (let tries = 1; !this.#stopping && !old.isDead(); tries += 1) {
-      const { worker, listening } = this.#fork();
-      this.#successors.set(old, worker);
       try {
-        await listening;
-        this.#successors.delete(old);
-        return await this.#drain(old);
+        await this.#fork(undefined, old);
+        return await this.#drain(old, record);
       } catch (error) {
-        this.#successors.delete(old);
         if (tries >= MAX_REPLACEMENT_TRIES && !old.isDead()) throw error;
         this.#options.log.warn(
           { err: error, processId: old.id },
@@ -335,10 +324,10 @@ export class Supervisor {
 
   async #replaceEach(): Promise<void> {
     const kept: number[] = [];
-    const before = this.#liveWorkers();
-    for (const old of before) {
-      if (this.#leaving.has(old)) continue;
-      await this.#replaceOne(old).catch((error) => {
+    const before = this.#liveProcesses();
+    for (const [old, record] of before) {
+      if (record.state === 'leaving') continue;
+      await this.#replaceOne(old, record).catch((error) => {
         kept.push(old.id);
         const message = `No replacement of an API process started in ${MAX_REPLACEMENT_TRIES} tries: it stays as it was`;
         this.#options.log.error({ err: error, processId: old.id }, message);
@@ -346,7 +335,7 @@ export class Supervisor {
     }
     if (kept.length < before.length)
       this.#options.log.info(
-        { before: idsOf(before), after: idsOf(this.#liveWorkers()) },
+        { before: idsOf(before), after: idsOf(this.#liveProcesses()) },
         `${before.length - kept.length} of ${before.length} API processes were replaced one by one`,
       );
     if (kept.length > 0)
@@ -356,14 +345,19 @@ export class Supervisor {
       );
   }
 
-  #liveWorkers(): Worker[] {
-    return [...this.#startedMs.keys()].filter((worker) => !this.#leaving.has(worker) && !worker.isDead());
+  #servingWorkers(): Worker[] {
+    return [...this.#records].filter(([, { state }]) => state === 'serving').map(([worker]) => worker);
   }
 
-  /** The processes that count towards the target number. */
-  #workersTowardsTarget(): Worker[] {
-    const starting = new Set(this.#successors.values());
-    return this.#liveWorkers().filter((worker) => !starting.has(worker));
+  /** The processes that do not drain, the oldest first. */
+  #liveProcesses(): [Worker, ProcessRecord][] {
+    return [...this.#records].filter(([worker, { state }]) => state !== 'leaving' && !worker.isDead());
+  }
+
+  /** The number of processes without those that replace a live one. If it dies, its successor counts. */
+  #countTowardsTarget(): number {
+    const live = this.#liveProcesses();
+    return live.filter(([, { replaces }]) => replaces === undefined || !this.#records.has(replaces)).length;
   }
 
   /** Runs work after the previous replacement has ended or failed. */
@@ -378,18 +372,16 @@ export class Supervisor {
 
   async #resizeTo(processes: number): Promise<void> {
     this.#target = processes;
-    const missing = Math.max(0, this.#target - this.#liveWorkers().length);
-    await Promise.all(Array.from({ length: missing }, () => this.#fork().listening));
-    await Promise.all(
-      this.#liveWorkers()
-        .slice(0, this.#liveWorkers().length - this.#target)
-        .map((worker) => this.#drain(worker)),
-    );
+    const missing = Math.max(0, this.#target - this.#liveProcesses().length);
+    await Promise.all(Array.from({ length: missing }, () => this.#fork()));
+    const live = this.#liveProcesses();
+    const oldest = live.slice(0, live.length - this.#target);
+    await Promise.all(oldest.map(([worker, record]) => this.#drain(worker, record)));
   }
 }
 
-function idsOf(workers: readonly Worker[]): number[] {
-  return workers.map(({ id }) => id);
+function idsOf(processes: readonly [Worker, ProcessRecord][]): number[] {
+  return processes.map(([{ id }]) => id);
 }
 
 /** The delay before a dead process is replaced: 0, 100, 200, 400 … 10,000 ms. */
