@@ -106,7 +106,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const baseParts = await openBaseParts(options);
   const { server } = baseParts;
   const imaging = await openImaging(baseParts);
-  await installDocumentation(baseParts);
+  await installOpenApi(server, {
+    version: packageJson.version,
+    publicUrl: baseParts.publicUrl,
+    webhookPayloads: EVENT_PAYLOADS,
+  });
   installMeters(baseParts, imaging);
   const slices = await openSlices(baseParts.settings, platformOf(baseParts), imaging);
   const connections = installDraining(baseParts);
@@ -189,10 +193,6 @@ async function openImaging(baseParts: BaseParts): Promise<ImagingPools> {
     workerTime: imageWorkers.workerTime,
   });
   return { imageWorkers, readers, renders, fonts };
-}
-
-function installDocumentation({ server, publicUrl }: BaseParts): Promise<void> {
-  return installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: EVENT_PAYLOADS });
 }
 
 function installMeters(

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { register } from 'prom-client';
 import { loadSettingsFile, misspeltSettings, readSettings, type Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { findSandboxObstacle } from '../imaging/renders/sandbox.ts';
@@ -10,7 +11,7 @@ import { grantedCores, processCountSentence } from '../platform/concurrency/cont
 import { serveMetrics } from '../platform/http/hooks/telemetry.ts';
 import { LinkSigner } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
-import { installHostMetrics, RestartMeter } from '../platform/metrics/host.ts';
+import { declareRestartCounter, installHostMetrics } from '../platform/metrics/host.ts';
 import { takeLoadSnapshot } from '../platform/metrics/load.ts';
 import { SettingsError } from '../platform/setting.ts';
 import { PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
@@ -69,7 +70,6 @@ interface Primary {
   /** The fingerprints of the settings that all hosts need to have alike. */
   alikeSettings: Record<string, string>;
   capacity: Capacity;
-  restarts: RestartMeter;
 }
 
 /** The primary process. It runs the embedded stores and supervises the API processes. It serves no calls itself. */
@@ -100,6 +100,7 @@ async function main(): Promise<void> {
   const host = new PrimaryChannelHost();
   const primary = await openPrimary(settings, host, log);
   const { hostId, stores, capacity } = primary;
+  const countRestart = declareRestartCounter();
   const collect = provideMetrics(primary, host);
   const admin = await openAdmin(primary);
 
@@ -110,7 +111,7 @@ async function main(): Promise<void> {
     ...supervisorOptionsOf(primary),
     environment: createForkEnvironment(primary, allocator.environment, chosenPort),
     onDeath: (reason, processId) => {
-      primary.restarts.recordRestart(reason);
+      countRestart(reason);
       reporter.recordRestart(reason, processId);
     },
   });
@@ -186,15 +187,14 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     ...{ ...settings.jobs, ...settings.webhooks },
   });
   const hostId = randomText(12);
-  const restarts = new RestartMeter();
-  return { settings, log, hostId, stores, deployment, alikeSettings, capacity, restarts };
+  return { settings, log, hostId, stores, deployment, alikeSettings, capacity };
 }
 
 /**
  * Lets the API processes read the metrics of the host.
  * @returns the function that collects them.
  */
-function provideMetrics({ settings, restarts }: Primary, host: PrimaryChannelHost): () => Promise<string> {
+function provideMetrics({ settings }: Primary, host: PrimaryChannelHost): () => Promise<string> {
   const metrics = createMetricsCollection();
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = settings.stores;
   const reserveBytes = STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES;
@@ -206,7 +206,8 @@ function provideMetrics({ settings, restarts }: Primary, host: PrimaryChannelHos
       return { freeBytes: space.freeBytes, reservedBytes: reservedBytesOf(reserveBytes, space) };
     },
   });
-  const collect = async () => `${await metrics()}${await restarts.text()}`;
+  // The register of the primary has the metrics of the host and of the restarts.
+  const collect = async () => `${await metrics()}${await register.metrics()}`;
   host.provide('metrics', collect);
   return collect;
 }

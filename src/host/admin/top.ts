@@ -99,20 +99,21 @@ export function loadRowsBetween(observed: readonly ObservedProcess[]): LoadRow[]
     ...processes
       .filter(({ processId }) => processId !== PRIMARY_PROCESS_ID)
       .map((one) => loadRowOf('process', `${hostId}/${one.processId}`, [one])),
-    hostRow(hostId, processes),
+    loadRowOf('host', hostId, processes),
   ]);
   return byHost.size > 1 ? [...rows, loadRowOf('all hosts', 'all hosts', observed)] : rows;
 }
 
-/** The row of one host, as the sum of its processes. */
-export function hostRow(hostId: string, processes: readonly ObservedProcess[]): LoadRow {
-  return loadRowOf('host', hostId, processes);
-}
-
-function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly ObservedProcess[]): LoadRow {
+/** The load of some processes together. */
+export function loadRowOf(
+  scope: LoadRow['scope'],
+  name: string,
+  observed: readonly ObservedProcess[],
+): LoadRow {
   const { seconds, values, accounts } = sumDifferences(observed.map(snapshotDifferenceOf));
   const of = (key: string) => values[key] ?? 0;
-  const total = (metric: string) => sumUp(Object.values(valuesByLabel(values, metric)));
+  const total = (metric: string) =>
+    Object.values(valuesByLabel(values, metric)).reduce((sum, value) => sum + value, 0);
   const hosts = new Set(observed.map(({ hostId }) => hostId)).size;
   const ofHost = (key: string) => of(key) / seconds / hosts;
   const answers = of('darkroom_request_duration_seconds_count');
@@ -164,10 +165,6 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
 function valuesByLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
   const ofMetric = Object.entries(values).filter(([key]) => key === metric || key.startsWith(`${metric} `));
   return Object.fromEntries(ofMetric.map(([key, value]) => [key.slice(metric.length + 1), value]));
-}
-
-function sumUp(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }
 
 function multiplyValues(values: Readonly<Record<string, number>>, factor: number): Record<string, number> {

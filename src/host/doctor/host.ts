@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../../../config/index.ts';
@@ -11,6 +10,7 @@ import {
   grantedCores,
   hostMemoryBytes,
   readControlGroupLimits,
+  readKernelFile,
 } from '../../platform/concurrency/control-group.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { chooseAllocator } from '../processes/memory.ts';
@@ -44,36 +44,25 @@ export interface HostFacts {
 }
 
 export async function readHostFacts(): Promise<HostFacts> {
-  const missingFontconfig = missingFileOf(process.env.FONTCONFIG_FILE);
+  const { FONTCONFIG_FILE } = process.env;
   const limits = readControlGroupLimits();
   return {
     cores: availableParallelism(),
     quotaCores: limits.cores,
     memoryBytes: hostMemoryBytes(),
-    maxOpenFiles: maxOpenFilesOf(await readText('/proc/self/limits')),
+    maxOpenFiles: readMaxOpenFiles(),
     maxTasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,
     fonts: await new InstalledFonts().list(),
-    missingFontconfig,
+    missingFontconfig: FONTCONFIG_FILE && !existsSync(FONTCONFIG_FILE) ? FONTCONFIG_FILE : null,
     nodeVersion: process.versions.node,
     libuvThreads: process.env.UV_THREADPOOL_SIZE,
   };
 }
 
-function missingFileOf(path: string | undefined): string | null {
-  return path && !existsSync(path) ? path : null;
-}
-
-function maxOpenFilesOf(limits: string | null): number | null {
-  const [, soft] = /^Max open files\s+(\d+)/m.exec(limits ?? '') ?? [];
+function readMaxOpenFiles(): number | null {
+  const [, soft] = /^Max open files\s+(\d+)/m.exec(readKernelFile('/proc/self/limits') ?? '') ?? [];
   return soft === undefined ? null : Number(soft);
-}
-
-async function readText(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').then(
-    (text) => text.trim(),
-    () => null,
-  );
 }
 
 /** The memory of an API process that holds no pictures. */

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
-import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
+import { type LoadRow, loadRowOf, type ObservedProcess } from '../admin/top.ts';
 import { PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
 import type { OperatorHistory } from './schema.ts';
@@ -183,7 +183,7 @@ export class LoadRecorder {
       if (before === undefined || after === undefined || before === after) return [];
       return [{ hostId, processId, before, after }];
     });
-    return observed.length === 0 ? null : hostRow(hostId, observed);
+    return observed.length === 0 ? null : loadRowOf('host', hostId, observed);
   }
 }
 

@@ -67,7 +67,7 @@ function findGroupFolders(
   controller: CgroupController,
   { root = '/sys/fs/cgroup', membership = '/proc/self/cgroup' }: ControlGroupFiles,
 ): string[] {
-  const lines = (readText(membership) ?? '').split('\n').map((line) => line.split(':'));
+  const lines = (readKernelFile(membership) ?? '').split('\n').map((line) => line.split(':'));
   const paths = (isMeant: (controllers: string) => boolean) =>
     lines.flatMap(([, controllers = '', ...path]) =>
       isMeant(controllers) ? withParents(path.join(':')) : [],
@@ -90,8 +90,9 @@ function withParents(path: string): string[] {
 
 /** The CPU quota of a group in cores: `200000 100000` are 2 cores. Null without a limit (`max 100000`, `-1 100000`). */
 function readQuotaOfGroup(group: string): number | null {
-  const second = readText(join(group, 'cpu.max'));
-  const first = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => readText(join(group, name)));
+  const second = readKernelFile(join(group, 'cpu.max'));
+  const first = () =>
+    ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => readKernelFile(join(group, name)));
   const [quota = 0, period = 0] = (second?.split(' ') ?? first()).map(Number);
   return quota > 0 && period > 0 ? quota / period : null;
 }
@@ -106,13 +107,13 @@ function readThrottledSecondsIn(path: string): number | null {
 
 /** The numbers in a file of lines such as `oom_kill 3`, by name; empty if there is no file. */
 function readCounters(path: string): Map<string, number> {
-  const lines = (readText(path) ?? '').split('\n').map((line) => line.split(' '));
+  const lines = (readKernelFile(path) ?? '').split('\n').map((line) => line.split(' '));
   return new Map(lines.map(([name = '', value]) => [name, Number(value)]));
 }
 
 /** The number in a file; null for `max`, and if there is no file. */
 function readNumber(path: string): number | null {
-  const number = Number(readText(path) ?? Number.NaN);
+  const number = Number(readKernelFile(path) ?? Number.NaN);
   return Number.isFinite(number) ? number : null;
 }
 
@@ -121,7 +122,8 @@ function smallestLimit(limits: ReadonlyArray<number | null>): number | null {
   return numbers.length === 0 ? null : Math.min(...numbers);
 }
 
-function readText(path: string): string | undefined {
+/** The text of a file of the kernel; undefined if there is none. */
+export function readKernelFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch {

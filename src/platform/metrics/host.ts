@@ -1,4 +1,4 @@
-import { Counter, Gauge, register } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { hostMemoryBytes, readMemoryKills, readThrottledSeconds } from '../concurrency/control-group.ts';
 import { declareGauge } from './gauge.ts';
 import {
@@ -138,25 +138,16 @@ export type RestartReason = (typeof RESTART_REASONS)[number];
 const RESTART_REASONS = ['exit', 'signal', 'memory', 'hung'] as const;
 
 /**
- * Counts the replaced processes by reason. The primary has this metric, and adds its text to that of the API processes.
+ * Declares the counter of replaced processes by reason. Only the primary has it.
+ * @returns a function that counts a replaced process.
  */
-export class RestartMeter {
-  readonly #restarts = new Counter({
+export function declareRestartCounter(): (reason: RestartReason) => void {
+  const restarts = new Counter({
     name: 'darkroom_process_restarts_total',
     help: 'API processes that ended and were replaced, by reason: exit, signal (killed by somebody), memory (killed by the kernel, which had no memory left) or hung.',
     labelNames: ['reason'],
   });
-
-  constructor() {
-    // Starting at zero lets an alert see the first restart as an increase.
-    for (const reason of RESTART_REASONS) this.#restarts.inc({ reason }, 0);
-  }
-
-  recordRestart(reason: RestartReason): void {
-    this.#restarts.inc({ reason });
-  }
-
-  text(): Promise<string> {
-    return register.metrics();
-  }
+  // Starting at zero lets an alert see the first restart as an increase.
+  for (const reason of RESTART_REASONS) restarts.inc({ reason }, 0);
+  return (reason) => restarts.inc({ reason });
 }

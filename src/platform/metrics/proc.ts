@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readKernelFile } from '../concurrency/control-group.ts';
 
 /** The purpose of a process of the service. */
 export type ProcessRole =
@@ -73,8 +73,8 @@ function descendantsOf(parent: number, byParent: ReadonlyMap<number, ProcessStat
  * contain spaces and parentheses, so the fields are counted from the last parenthesis.
  */
 function readProcessStat(proc: string, pid: string): ProcessStat | null {
-  const stat = readText(`${proc}/${pid}/stat`);
-  if (stat === null) return null;
+  const stat = readKernelFile(`${proc}/${pid}/stat`);
+  if (stat === undefined) return null;
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -96,7 +96,7 @@ function readTableRow(
   { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
   { root, proc, usualNiceness }: { root: number; proc: string; usualNiceness: number },
 ): ProcessTableRow | null {
-  const [status, command] = ['status', 'cmdline'].map((name) => readText(`${proc}/${pid}/${name}`));
+  const [status, command] = ['status', 'cmdline'].map((name) => readKernelFile(`${proc}/${pid}/${name}`));
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(status ?? '') ?? [];
   if (kilobytes === undefined) return null;
   return {
@@ -105,15 +105,6 @@ function readTableRow(
     residentBytes: Number(kilobytes) * BYTES_PER_KILOBYTE,
     cpuSeconds: cpuTicks / TICKS_PER_SECOND,
   };
-}
-
-/** The text of a file; null when the file does not exist any more. */
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -141,7 +132,7 @@ const STEAL_FIELD_INDEX = 7;
  * over the cores. Null if the kernel does not report them.
  */
 export function readStolenSeconds(path = '/proc/stat'): number | null {
-  const lines = (readText(path) ?? '').split('\n');
+  const lines = (readKernelFile(path) ?? '').split('\n');
   const cores = lines.filter((line) => /^cpu\d/.test(line)).length;
   const [name, ...ticks] = lines[0]?.split(/\s+/) ?? [];
   const stolen = ticks[STEAL_FIELD_INDEX];
@@ -154,6 +145,6 @@ export function readStolenSeconds(path = '/proc/stat'): number | null {
  * the kernel has no pressure stall information.
  */
 export function readPressureSeconds(path = '/proc/pressure/cpu'): number | null {
-  const [, total] = /^some .*\btotal=(\d+)/m.exec(readText(path) ?? '') ?? [];
+  const [, total] = /^some .*\btotal=(\d+)/m.exec(readKernelFile(path) ?? '') ?? [];
   return total === undefined ? null : Number(total) / MICROSECONDS_PER_SECOND;
 }

@@ -64,7 +64,8 @@ export async function resolveTarget(
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   const addresses = await rejectOnAbort(resolveAddresses(url, network.resolve), ended);
   if (!addresses.every(({ address }) => isAddressAllowed(address, network.allowed))) {
-    throw isIpAddress(url)
+    // An IP address may be named without revealing anything.
+    throw isIP(withoutBrackets(url.hostname)) !== 0
       ? targetRefusedError(`${url.hostname} is not a public address`)
       : notPublicError(url.hostname);
   }
@@ -123,11 +124,6 @@ async function addressIfAllowed(
     () => address,
     () => undefined,
   );
-}
-
-/** Whether the host is an IP address, so that an error may name it without revealing anything. */
-function isIpAddress({ hostname }: URL): boolean {
-  return isIP(withoutBrackets(hostname)) !== 0;
 }
 
 /** An address without the brackets that a URL puts around IPv6. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
-import { installHostMetrics, RestartMeter } from '../../../src/platform/metrics/host.ts';
+import { declareRestartCounter, installHostMetrics } from '../../../src/platform/metrics/host.ts';
 import { JOB_TYPES } from '../../../src/product/jobs/job.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
@@ -35,7 +35,7 @@ function samplesOf(text: string): Map<string, number> {
 
 t.test('a fresh instance has each series whose growth an alert looks at, and it is zero', async (t) => {
   const server = await startServer(t);
-  new RestartMeter();
+  declareRestartCounter();
   const samples = samplesOf((await server.call('//metrics')).bytes.toString('utf8'));
   const alerts = readFileSync(ALERTS, 'utf8');
   const grown = [...alerts.matchAll(/(?:rate|increase)\((darkroom_\w+)(?:\{(\w+)="([^"]+)"\})?/g)];
@@ -127,7 +127,7 @@ t.test('what happened is told by pool, op, refusal and store, and nothing of an 
   for (const secret of [id, keyId, key]) t.notOk(text.includes(secret), 'no account, key or id in a label');
 
   // What the page tells is what is declared: names, types, labels and meanings.
-  new RestartMeter();
+  declareRestartCounter();
   installHostMetrics({
     version: '1.2.3',
     readDisk: async () => ({ freeBytes: 5_000, reservedBytes: 1_000 }),
