@@ -203,6 +203,17 @@ export interface PassTimings {
   encodeMs: number;
 }
 
+export function sumTimings(all: readonly PassTimings[]): PassTimings {
+  const sum = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  for (const timings of all)
+    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) sum[part] += timings[part];
+  return sum;
+}
+
+export function totalMsOf({ decodeMs, processMs, encodeMs }: PassTimings): number {
+  return decodeMs + processMs + encodeMs;
+}
+
 /** Two short hashes that a client draws as a blurred preview. */
 export interface PlaceholderHashes {
   /** Base64. */

@@ -1,9 +1,11 @@
-import type {
-  BranchTask,
-  BranchTaskResult,
-  OutputFormat,
-  TaskFailure,
-  TransformTaskResult,
+import {
+  type BranchTask,
+  type BranchTaskResult,
+  type OutputFormat,
+  sumTimings,
+  type TaskFailure,
+  type TransformTaskResult,
+  totalMsOf,
 } from '../protocol.ts';
 import type { InputFacts } from './input.ts';
 import { applySteps, isMeasuredFailure, openPass, runPass, startUpright } from './pipeline.ts';
@@ -26,17 +28,9 @@ import type { PassWork, PlannedStep } from './work.ts';
 export async function performBranchTask(task: BranchTask, canBeKilled = false): Promise<BranchTaskResult> {
   const startedMs = performance.now();
   const { outputs, leavesWork } = await runPassesWithRetry(task, canBeKilled);
-  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
-  let countedMs = 0;
-  for (const output of outputs) {
-    if (output.kind === 'failure') continue;
-    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) {
-      timings[part] += output.timings[part];
-      countedMs += output.timings[part];
-    }
-  }
+  const timings = sumTimings(outputs.flatMap((output) => (output.kind === 'failure' ? [] : output.timings)));
   // Failed passes report no timings, so their time counts as processing.
-  timings.processMs += Math.max(0, performance.now() - startedMs - countedMs);
+  timings.processMs += Math.max(0, performance.now() - startedMs - totalMsOf(timings));
   return { kind: 'branched', outputs, timings, ...(leavesWork && { leavesWork }) };
 }
 

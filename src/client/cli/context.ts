@@ -31,5 +31,5 @@ export class CliContext {
 export interface CliCommand {
   /** The usage text, for `--help`. */
   usage: string;
-  run(args: readonly string[], context: CliContext): Promise<number>;
+  run(args: string[], context: CliContext): Promise<number>;
 }

@@ -27,12 +27,12 @@ const NUMBER_PATTERN = /^-?\d+(\.\d+)?$/;
  * @throws UsageError for an op or an option that does not exist, or a number outside of its bounds.
  */
 export async function parseOp(
-  args: readonly string[],
+  args: string[],
   own: ParseOptions,
   readClient: () => Promise<Darkroom>,
 ): Promise<ParsedOp> {
   const options: ParseOptions = { op: { type: 'string' }, ...own };
-  const { values: first } = parseArgs({ args: [...args], options, strict: false });
+  const { values: first } = parseArgs({ args, options, strict: false });
   if (typeof first.op !== 'string') {
     refuseUnknownOptions(args, Object.keys(options), (name) => {
       const message = `There is no --${name} without an op: name one, as in --op resize --width 800.`;
@@ -42,7 +42,7 @@ export async function parseOp(
       );
       return new UsageError(`${message} darkroom ops lists them.${hint}`);
     });
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     return { values: values as ParsedOp['values'], positionals, parameters: {} };
   }
   const op = await readOpDefinition(await readClient(), first.op);

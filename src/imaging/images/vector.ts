@@ -1,5 +1,11 @@
 import { hash } from 'node:crypto';
-import { type ImagePass, MAX_PIXELS, type PassTimings } from '../../../workers/protocol.ts';
+import {
+  type ImagePass,
+  MAX_PIXELS,
+  type PassTimings,
+  sumTimings,
+  totalMsOf,
+} from '../../../workers/protocol.ts';
 import type {
   RasterizedPixels,
   RasterizeResult,
@@ -219,14 +225,12 @@ function requireOutputError(error: unknown): ApiError {
 
 /** Joins the results of several passes to one result. */
 function joinOutputs(outputs: (TransformResult | ApiError)[]): BranchResult {
-  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
-  let queueMs = 0;
-  for (const output of outputs) {
-    if (output instanceof ApiError) continue;
-    queueMs += output.queueMs;
-    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
-  }
-  return { outputs, timings, queueMs };
+  const made = outputs.filter((output): output is TransformResult => !(output instanceof ApiError));
+  return {
+    outputs,
+    timings: sumTimings(made.map(({ timings }) => timings)),
+    queueMs: made.reduce((sum, { queueMs }) => sum + queueMs, 0),
+  };
 }
 
 /**
@@ -240,11 +244,10 @@ export function withCompleteTimings<T extends { timings: PassTimings }>(
   drawing: DrawingTimes,
 ): T & { queueMs: number } {
   const { timings } = result;
-  const { decodeMs, processMs, encodeMs } = timings;
-  const startMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
+  const startMs = Math.max(0, elapsedMs - totalMsOf(timings));
   return {
     ...result,
-    timings: { ...timings, decodeMs: decodeMs + drawing.drawnMs },
+    timings: { ...timings, decodeMs: timings.decodeMs + drawing.drawnMs },
     queueMs: queueMs + startMs + drawing.queueMs,
   };
 }

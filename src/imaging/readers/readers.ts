@@ -1,6 +1,6 @@
 import type { Size } from '../../../workers/formats/size.ts';
 import type { BoundingBox, CodesResult, CodesTask } from '../../../workers/models/protocol.ts';
-import type { PassWarning } from '../../../workers/protocol.ts';
+import { type PassWarning, totalMsOf } from '../../../workers/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, temporarilyUnavailableError } from '../../platform/http/errors/errors.ts';
@@ -131,7 +131,7 @@ export class Readers {
           ? await this.#readCodes(picture, original ?? picture, signal)
           : await this.#readText(call, picture, original ?? picture, reading.language, deadline);
       const readMs = systemClock.elapsedMs() - beganMs;
-      const processMs = timings.decodeMs + timings.processMs + timings.encodeMs + readMs;
+      const processMs = totalMsOf(timings) + readMs;
       const unread = warnings.filter(({ code }) => code === 'frames_lost' || code === 'pages_lost');
       return { output, warnings: unread, queueMs: queueMs + slot.queueMs, timings: { processMs } };
     } finally {

@@ -1,3 +1,4 @@
+import { totalMsOf } from '../../../workers/protocol.ts';
 import type { DrawnPage, RenderFailure, RenderResult } from '../../../workers/render/protocol.ts';
 import {
   type ApiError,
@@ -47,8 +48,7 @@ export function requireRenderedPage(
   refusal: RenderRefusal,
 ): RenderedPage {
   if (answer.kind === 'rendered') {
-    const { decodeMs, processMs, encodeMs } = answer.timings;
-    const queueMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
+    const queueMs = Math.max(0, elapsedMs - totalMsOf(answer.timings));
     return { ...answer, queueMs, warnings: warningsNamed('page_text_cut', answer.text.cut) };
   }
   throw renderFailureError(answer, refusal);

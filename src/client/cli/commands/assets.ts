@@ -14,7 +14,7 @@ Keeps images in the account, and prints the id of each. Equal bytes are one asse
 `,
   async run(args, context) {
     const { values, positionals } = parseArgs({
-      args: [...args],
+      args,
       options: UPLOAD_OPTIONS,
       allowPositionals: true,
     });
@@ -45,7 +45,7 @@ darkroom assets --similar-to ID [--distance 0…7]
 Lists the images that the account keeps, the newest first; or those that look like one of them, the nearest first.
 `,
   async run(args, context) {
-    const { values } = parseArgs({ args: [...args], options: LIST_OPTIONS });
+    const { values } = parseArgs({ args, options: LIST_OPTIONS });
     const { collection, distance, limit, 'similar-to': similarTo } = values;
     for (const [name, value = '0'] of Object.entries({ limit, distance }))
       if (Number.isNaN(Number(value))) throw new UsageError(`--${name} must be a number.`);

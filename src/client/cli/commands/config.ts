@@ -15,7 +15,7 @@ darkroom config show                shows both, the key masked
 Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKROOM_CONFIG names another file.
 `,
   async run(args, { environment, terminal }) {
-    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const { positionals } = parseArgs({ args, allowPositionals: true });
     const [action, name, value, ...more] = positionals;
     if (action === 'show' && name === undefined) {
       const { url, key } = await readConfiguration(environment);

@@ -26,7 +26,7 @@ const RUN_OPTIONS = {
 /** The parameters of an op that are fields of the job itself instead of its `parameters`. */
 const JOB_FIELD_PARAMETERS = ['prompt', 'count', 'templateId', 'items'];
 
-type JobAction = (args: readonly string[], context: CliContext) => Promise<number>;
+type JobAction = (args: string[], context: CliContext) => Promise<number>;
 
 const JOB_ACTIONS: Readonly<Record<string, JobAction>> = {
   run: runJob,
@@ -65,7 +65,7 @@ run uploads the images, submits a job over them, waits for its end, and saves it
   },
 };
 
-async function runJob(args: readonly string[], context: CliContext): Promise<number> {
+async function runJob(args: string[], context: CliContext): Promise<number> {
   const parsed = await parseOp(args, RUN_OPTIONS, () => context.client());
   const { values, positionals } = parsed;
   const request = await readJobRequest(parsed);
@@ -182,16 +182,16 @@ function jobActionById(
   act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>,
 ): JobAction {
   return async (args, context) => {
-    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const { positionals } = parseArgs({ args, allowPositionals: true });
     const [jobId] = positionals;
     if (jobId === undefined || positionals.length > 1) throw new UsageError('Name one job by its id.');
     return printJobResult(await act(await context.client(), jobId, context.terminal), context.terminal);
   };
 }
 
-async function listJobs(args: readonly string[], context: CliContext): Promise<number> {
+async function listJobs(args: string[], context: CliContext): Promise<number> {
   const options = { status: { type: 'string' }, limit: { type: 'string', default: '100' } } as const;
-  const { status, limit } = parseArgs({ args: [...args], options }).values;
+  const { status, limit } = parseArgs({ args, options }).values;
   const { jobs } = await context.client();
   const query = (status === undefined ? {} : { status }) as Parameters<typeof jobs.list>[0];
   for (const job of await jobs.list(query).all(Number(limit)))
@@ -199,9 +199,9 @@ async function listJobs(args: readonly string[], context: CliContext): Promise<n
   return EXIT_CODES.done;
 }
 
-async function downloadResults(args: readonly string[], context: CliContext): Promise<number> {
+async function downloadResults(args: string[], context: CliContext): Promise<number> {
   const options = { output: { type: 'string', short: 'o' } } as const;
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   const [jobId] = positionals;
   const { output = `${jobId}.zip` } = values;
   if (jobId === undefined) throw new UsageError('Name one job by its id.');

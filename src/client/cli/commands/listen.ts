@@ -23,7 +23,7 @@ the service, its id is not. It signs with DARKROOM_WEBHOOK_SECRET, or with a new
 sent again.
 `,
   async run(args, context) {
-    const { values } = parseArgs({ args: [...args], options: LISTEN_OPTIONS });
+    const { values } = parseArgs({ args, options: LISTEN_OPTIONS });
     const address = values['forward-to'];
     if (address === undefined || !URL.canParse(address))
       throw new UsageError('Name the address with --forward-to, such as http://localhost:4000/hook.');

@@ -9,7 +9,7 @@ export const opsCommand: CliCommand = {
 Lists the ops of the service, or the parameters of one. Needs no key.
 `,
   async run(args, context) {
-    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const { positionals } = parseArgs({ args, allowPositionals: true });
     const { ops } = await context.client();
     const { terminal } = context;
     const [name] = positionals;

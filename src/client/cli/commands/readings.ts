@@ -20,7 +20,7 @@ function readingCommand<T extends object>(
     usage,
     async run(args, context) {
       const options = option === undefined ? {} : { [option]: { type: 'string' } as const };
-      const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+      const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
       if (positionals.length === 0)
         throw new UsageError('Name a file, a folder, an address, or - for stdin.');
       const { inputs } = await findInputs(positionals, process.stdin);
@@ -75,7 +75,7 @@ Tells how two images of one size differ: two files, or two addresses or assets. 
 `,
   async run(args, context) {
     const options = { ssimulacra2: { type: 'boolean', default: false } } as const;
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
     const { inputs } = await findInputs(positionals, process.stdin);
     const [one, other] = inputs;
     if (one === undefined || other === undefined || inputs.length > 2)

@@ -22,8 +22,7 @@ const RENDER_OPTIONS = {
   'dry-run': { type: 'boolean' },
 } as const;
 
-const parseRenderOptions = (args: readonly string[]) =>
-  parseArgs({ args: [...args], options: RENDER_OPTIONS }).values;
+const parseRenderOptions = (args: string[]) => parseArgs({ args, options: RENDER_OPTIONS }).values;
 type ParsedRenderOptions = ReturnType<typeof parseRenderOptions>;
 
 export const renderCommand: CliCommand = {

@@ -142,14 +142,11 @@ export function Doctor({ settings }: { settings: OperatorHost['settings'] }) {
     isFresh.current = true;
     reload();
   };
-  const findingsWithState = (state: OperatorFinding['state']) =>
-    data?.findings.filter((finding) => finding.state === state) ?? [];
-  const [problems, warnings, passed] = [
-    findingsWithState('problem'),
-    findingsWithState('warning'),
-    findingsWithState('ok'),
-  ];
-  const failed = [...problems, ...warnings];
+  const findings = data?.findings ?? [];
+  const failed = (['problem', 'warning'] as const).flatMap((state) =>
+    findings.filter((finding) => finding.state === state),
+  );
+  const passed = findings.filter(({ state }) => state === 'ok');
   return html`<${Section}
     title="Doctor"
     actions=${html`${data && html`<span class="quiet">Examined <${Time} at=${data.at} /></span>`}

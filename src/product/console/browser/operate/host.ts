@@ -23,7 +23,6 @@ export function Plots({ history }: { history: OperatorHistory }) {
   const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
   const lines = marks.map(({ at }) => ({ at, text: '' }));
   const seriesOf = (name: string, label: string): Series => ({ label, values: history.series[name] ?? [] });
-  const largestSeriesWithPrefix = (prefix: string) => largestSeries(history, prefix);
   const plots = [
     { label: 'Answers per second', series: [seriesOf('rate', 'answers')], textOf: rateText, marks },
     { label: 'Latency', series: [seriesOf('p99', 'p99'), seriesOf('p50', 'p50')], textOf: msText },
@@ -37,7 +36,7 @@ export function Plots({ history }: { history: OperatorHistory }) {
     },
     {
       label: 'Refusals per second, by reason',
-      series: largestSeriesWithPrefix('refused/'),
+      series: largestSeries(history, 'refused/'),
       textOf: rateText,
     },
     {
@@ -52,19 +51,19 @@ export function Plots({ history }: { history: OperatorHistory }) {
     },
     {
       label: 'Cores in use, by role',
-      series: largestSeriesWithPrefix('cpu/'),
+      series: largestSeries(history, 'cpu/'),
       textOf: coresText,
       isStacked: true,
     },
     {
       label: 'Memory, by role',
-      series: largestSeriesWithPrefix('memory/'),
+      series: largestSeries(history, 'memory/'),
       textOf: bytesText,
       isStacked: true,
     },
     {
       label: 'Delivered pictures per second, by where they came from',
-      series: largestSeriesWithPrefix('delivered/'),
+      series: largestSeries(history, 'delivered/'),
       textOf: rateText,
       isStacked: true,
     },
@@ -101,13 +100,7 @@ function coresText(cores: number): string {
   return cores === 0 ? '0' : cores.toFixed(cores < 0.1 ? 3 : 2);
 }
 
-const POOL_TITLES: readonly [name: string, title: string, isHiddenWhenNarrow: boolean][] = [
-  ['image', 'Image', false],
-  ['slow', 'Slow', true],
-  ['heavy', 'Heavy', true],
-  ['batch', 'Batch', true],
-  ['render', 'Render', true],
-];
+const POOLS = ['image', 'slow', 'heavy', 'batch', 'render'];
 
 /** The API processes of a host: what each is working on, and what is waiting. */
 export function Processes(props: { host: OperatorHost; onDrain: (process: OperatorProcess) => void }) {
@@ -119,11 +112,11 @@ export function Processes(props: { host: OperatorHost; onDrain: (process: Operat
       width: '84px',
     },
     { title: 'State', of: stateView, width: '100px' },
-    ...POOL_TITLES.map(
-      ([name, title, isHiddenWhenNarrow]): Column<OperatorProcess> => ({
-        title,
+    ...POOLS.map(
+      (name): Column<OperatorProcess> => ({
+        title: `${name[0]?.toUpperCase()}${name.slice(1)}`,
         isNumber: true,
-        isHiddenWhenNarrow,
+        isHiddenWhenNarrow: name !== 'image',
         // This column is narrow, so that the wait of the image pool is close to its threads.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),

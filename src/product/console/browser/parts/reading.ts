@@ -78,12 +78,12 @@ export function useLoad<T>(read: ReadFunction<T>, deps: readonly unknown[]): Loa
 /**
  * Loads data repeatedly. Loading stops while the user has paused it or the tab is hidden. After failures, the pause
  * between two loads grows.
- * @param everyMs the pause between a response and the next request.
+ * @param everyMs the pause between a response and the next request, or a function of the data that returns it.
  */
 export function usePoll<T>(
   read: ReadFunction<T>,
   deps: readonly unknown[],
-  everyMs: number,
+  everyMs: number | ((data: T | undefined) => number),
 ): LoadedData<T> & LiveState {
   const [isPaused, setPaused] = useState(false);
   const [readAt, setReadAt] = useState<number>();
@@ -93,11 +93,12 @@ export function usePoll<T>(
     return data;
   }, deps);
   const failures = useRef(0);
-  const { isLoading, error, reload } = reading;
+  const { data, isLoading, error, reload } = reading;
+  const intervalMs = typeof everyMs === 'function' ? everyMs(data) : everyMs;
   useEffect(() => {
     if (isPaused || isLoading) return;
     failures.current = error === undefined ? 0 : failures.current + 1;
-    const pauseMs = everyMs * Math.min(MAX_BACKOFF_FACTOR, 2 ** failures.current);
+    const pauseMs = intervalMs * Math.min(MAX_BACKOFF_FACTOR, 2 ** failures.current);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const plan = () => {
       clearTimeout(timer);
@@ -109,7 +110,7 @@ export function usePoll<T>(
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', plan);
     };
-  }, [isPaused, isLoading, error, everyMs]);
+  }, [isPaused, isLoading, error, intervalMs]);
   return { ...reading, isPaused, setPaused, readAt };
 }
 

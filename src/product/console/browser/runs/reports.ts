@@ -64,17 +64,17 @@ function casesOfStages(stages: readonly ReportPart[]): CaseFigures[] {
       const one = partOf(given);
       const latency = partOf(one.latencyMs);
       const share = numberOf(one.errorShare);
-      const figureUnlessLoaderLimited = (value: number | null): Figure =>
-        limit === null ? value : 'the loader was the limit';
+      const figureOf = (value: unknown): Figure =>
+        limit === null ? numberOf(value) : 'the loader was the limit';
       return {
         name: `${textOf(stage.name) ?? ''} · ${name}`,
         measures: {
-          'right/s': figureUnlessLoaderLimited(numberOf(one.perSecond)),
-          'p50 ms': figureUnlessLoaderLimited(numberOf(latency.p50)),
-          'p90 ms': figureUnlessLoaderLimited(numberOf(latency.p90)),
-          'p95 ms': figureUnlessLoaderLimited(numberOf(latency.p95)),
-          'p99 ms': figureUnlessLoaderLimited(numberOf(latency.p99)),
-          'p99.9 ms': figureUnlessLoaderLimited(numberOf(latency.p999)),
+          'right/s': figureOf(one.perSecond),
+          'p50 ms': figureOf(latency.p50),
+          'p90 ms': figureOf(latency.p90),
+          'p95 ms': figureOf(latency.p95),
+          'p99 ms': figureOf(latency.p99),
+          'p99.9 ms': figureOf(latency.p999),
           'CPU ms a right answer': cpuMs === null || right === 0 ? null : cpuMs / right,
           'errors %': share === null ? null : share * 100,
         },
@@ -171,22 +171,19 @@ function environmentOf(report: ReportPart): Record<string, string> {
 
 function sentencesOf(report: ReportPart): string[] {
   const { conclusion, reason, method, description } = report;
-  const broken = Array.isArray(report.brokenThresholds)
-    ? report.brokenThresholds.map((sentence) => `Threshold: ${String(sentence)}`)
-    : [];
-  const missed = Array.isArray(report.missed)
-    ? report.missed.map((sentence) => `Missed: ${String(sentence)}`)
-    : [];
   const stopped =
     report.isStopped === true ? ['Stopped by hand: the figures are of the time until then.'] : [];
-  return [conclusion, reason]
-    .flatMap((text) => textOf(text) ?? [])
-    .concat(
-      stopped,
-      broken,
-      missed,
-      [description, method].flatMap((text) => textOf(text) ?? []),
-    );
+  return [
+    ...[conclusion, reason].flatMap((text) => textOf(text) ?? []),
+    ...stopped,
+    ...sentencesWithPrefix('Threshold: ', report.brokenThresholds),
+    ...sentencesWithPrefix('Missed: ', report.missed),
+    ...[description, method].flatMap((text) => textOf(text) ?? []),
+  ];
+}
+
+function sentencesWithPrefix(prefix: string, sentences: unknown): string[] {
+  return Array.isArray(sentences) ? sentences.map((sentence) => prefix + String(sentence)) : [];
 }
 
 function settingsText(settings: ReportPart): string {

@@ -37,7 +37,6 @@ export default function OperateScreen() {
 
 function Operate() {
   const known = useRef(new Map<string, OperatorHost>());
-  const everyMs = useRef(STATE_POLL_INTERVAL_MS);
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
       const after = knownUntilMs([...known.current.values()]);
@@ -51,12 +50,11 @@ function Operate() {
       return { ...state, hosts };
     },
     [],
-    everyMs.current,
+    (state) =>
+      state !== undefined && isServiceHealthyAndIdle(state)
+        ? IDLE_STATE_POLL_INTERVAL_MS
+        : STATE_POLL_INTERVAL_MS,
   );
-  everyMs.current =
-    data !== undefined && isServiceHealthyAndIdle(data)
-      ? IDLE_STATE_POLL_INTERVAL_MS
-      : STATE_POLL_INTERVAL_MS;
   const [{ host: chosen }, change] = useQuery({ host: '' });
   const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
   const actions = html`

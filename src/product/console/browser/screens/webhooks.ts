@@ -66,27 +66,25 @@ const ENDPOINT_COLUMNS: readonly Column<WebhookEndpoint>[] = [
   idColumn(),
 ];
 
+const NEW_ENDPOINT = {
+  url: 'https://',
+  description: '',
+  events: ['job.completed', 'job.failed'] as EventType[],
+};
+
 function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {
-  const [url, setUrl] = useState('https://');
-  const [description, setDescription] = useState('');
-  const [events, setEvents] = useState<readonly EventType[]>(['job.completed', 'job.failed']);
+  const [draft, setDraft] = useState(NEW_ENDPOINT);
   const [added, setAdded] = useState<{ id: string; secret: string }>();
   const { act, isActing, error } = useAction();
+  const { url, description, events } = draft;
+  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
   const toggle = (event: EventType) =>
-    setEvents((chosen) =>
-      chosen.includes(event) ? chosen.filter((one) => one !== event) : [...chosen, event],
-    );
+    set({ events: events.includes(event) ? events.filter((one) => one !== event) : [...events, event] });
   const register = () =>
     act(async () => {
-      setAdded(await api.webhooks.create({ url, description, events: [...events] }));
+      setAdded(await api.webhooks.create(draft));
       onAdded();
     });
-  const apply = (fix: readonly Fix[]) => {
-    const call = applyFix({ url, description, events }, fix);
-    setUrl(call.url);
-    setDescription(call.description);
-    setEvents(call.events);
-  };
   if (added !== undefined)
     return html`<${EndpointSecret} secret=${added.secret} onClose=${() => navigate(`${WEBHOOKS_PATH}/${added.id}`)} />`;
   return html`<${Dialog}
@@ -97,10 +95,10 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
   >
     <form class="form" onSubmit=${onSubmitFields(register)}>
       <${Field} label="Address" hint="https on port 443, reachable from the service." error=${errorMessageAt(error, 'url')}>
-        <input type="url" value=${url} onInput=${onText(setUrl)} />
+        <input type="url" value=${url} onInput=${onText((url) => set({ url }))} />
       <//>
       <${Field} label="Description">
-        <input value=${description} onInput=${onText(setDescription)} />
+        <input value=${description} onInput=${onText((description) => set({ description }))} />
       <//>
       <fieldset class="choices">
         <legend>Events</legend>
@@ -111,6 +109,6 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
         )}
       </fieldset>
     </form>
-    <${ErrorBox} error=${error} onFix=${apply} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setDraft(applyFix(draft, fix))} />
   <//>`;
 }

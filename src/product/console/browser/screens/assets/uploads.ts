@@ -247,15 +247,13 @@ export function DropZone({ collection, onDone }: DropProps) {
   `;
 }
 
-const UPLOAD_STATE_TEXTS = {
-  waiting: 'waiting',
-  sending: 'sending',
-  lost: 'connection lost: it is sent again',
-  done: 'stored',
-  failed: 'failed',
+const UPLOAD_STATES = {
+  waiting: { status: 'waiting', tone: 'quiet' },
+  sending: { status: 'sending', tone: 'busy' },
+  lost: { status: 'connection lost: it is sent again', tone: 'warn' },
+  done: { status: 'stored', tone: 'good' },
+  failed: { status: 'failed', tone: 'bad' },
 };
-
-const UPLOAD_STATE_TONES = { waiting: 'quiet', sending: 'busy', lost: 'warn', done: 'good', failed: 'bad' };
 
 function UploadLine({ upload: { id, file, state, sent, assetId, message } }: { upload: Upload }) {
   const name = file.name;
@@ -265,7 +263,7 @@ function UploadLine({ upload: { id, file, state, sent, assetId, message } }: { u
     </span>
     <span class="quiet figure">${bytesText(file.size)}</span>
     <progress max="1" value=${sent} aria-label=${`Upload of ${name}`}></progress>
-    <${Status} status=${UPLOAD_STATE_TEXTS[state]} tone=${UPLOAD_STATE_TONES[state]} />
+    <${Status} ...${UPLOAD_STATES[state]} />
     <${Button} kind="icon" label=${`Remove ${name}`} onClick=${() => removeUpload(id)}>✕<//>
     ${message && html`<p class="upload-message">${message}</p>`}
   </li>`;

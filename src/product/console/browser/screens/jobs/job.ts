@@ -20,7 +20,7 @@ import {
   Timeline,
   type TimelineEntry,
 } from '../../parts/values.ts';
-import { navigate, useQuery } from '../../router.ts';
+import { addressOf, navigate, useQuery } from '../../router.ts';
 import { canCancel, canResume, ItemCounts, JOBS_PATH } from './facts.ts';
 
 const RUNNING_JOB_POLL_INTERVAL_MS = 1_500;
@@ -29,11 +29,13 @@ const ENDED_JOB_POLL_INTERVAL_MS = 60_000;
 /** The page of one job: what it does, its state, and the outcome of each item. */
 export function JobPage({ jobId }: { jobId: string }) {
   const [{ items: status }, setFilters] = useQuery({ items: '' });
-  const everyMs = useRef(RUNNING_JOB_POLL_INTERVAL_MS);
-  const job = usePoll((signal) => api.jobs.get(jobId, { items: 0 }, { signal }), [jobId], everyMs.current);
+  const job = usePoll(
+    (signal) => api.jobs.get(jobId, { items: 0 }, { signal }),
+    [jobId],
+    (data) =>
+      data !== undefined && hasEnded(data) ? ENDED_JOB_POLL_INTERVAL_MS : RUNNING_JOB_POLL_INTERVAL_MS,
+  );
   const { data } = job;
-  everyMs.current =
-    data !== undefined && hasEnded(data) ? ENDED_JOB_POLL_INTERVAL_MS : RUNNING_JOB_POLL_INTERVAL_MS;
   const above = { title: 'Jobs', path: JOBS_PATH };
   if (data === undefined) return html`<${NotLoadedPage} title="Job" above=${above} ...${job} />`;
   return html`<${Page}
@@ -120,7 +122,10 @@ function JobFacts({ job }: { job: Job }) {
         'Preset',
         presetId && html`<a href=${`/console/presets/${presetId}`}>${job.presetName ?? presetId}</a>`,
       ],
-      ['Collection', collection && html`<a href=${assetsAddressOf(collection)}>${collection}</a>`],
+      [
+        'Collection',
+        collection && html`<a href=${addressOf('/console/assets', { collection })}>${collection}</a>`,
+      ],
       ['Credits', html`<${Count} value=${actualCredits} />`],
       ['Attempt', job.attemptNumber > 1 ? countText(job.attemptNumber) : undefined],
       ['Resumed from', parentJobId && html`<${Id} id=${parentJobId} to=${`${JOBS_PATH}/${parentJobId}`} />`],
@@ -130,12 +135,8 @@ function JobFacts({ job }: { job: Job }) {
       ],
       ['Sample', sandbox && 'what it made is invented by the sandbox'],
       ['Kept until', html`<${Time} at=${job.expiresAt} />`],
-    ].filter(([, view]) => view !== false)}
+    ]}
   />`;
-}
-
-function assetsAddressOf(collection: string): string {
-  return `/console/assets?${new URLSearchParams({ collection })}`;
 }
 
 /** The events of a job, with their times. */
