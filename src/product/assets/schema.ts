@@ -1,7 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags, PALETTE_SIZE_SCHEMA } from '../../imaging/images/image-object.ts';
 import { READABLE_MEDIA_TYPES } from '../../platform/http/bodies/image-body.ts';
-import { componentSchema, HTTP_ADDRESS_SCHEMA } from '../../platform/http/fields.ts';
+import {
+  componentSchema,
+  flagField,
+  HTTP_ADDRESS_SCHEMA,
+  instantField,
+  textField,
+} from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from './likeness.ts';
 import {
@@ -30,9 +36,7 @@ export const Asset = componentSchema('Asset', {
   image: Type.Optional(ImageObject),
   metadata: Type.Optional(ImageTags),
   createdAt: Type.String({ format: 'date-time' }),
-  expiresAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When it is deleted; absent on one that stays.' }),
-  ),
+  expiresAt: Type.Optional(instantField('When it is deleted; absent on one that stays.')),
 });
 export type Asset = Static<typeof Asset>;
 
@@ -59,7 +63,7 @@ const collection = Type.String({
 /** The query fields that select what the response to an upload says about its image. */
 const responseFields = {
   metadata: Type.Optional(
-    Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),
+    flagField('true: the answer has the tags of the file; reading the asset always has.'),
   ),
   palette: Type.Optional(PALETTE_SIZE_SCHEMA),
 };
@@ -116,7 +120,7 @@ export const ReservedAsset = componentSchema('Reserved', {
   asset: Asset,
   upload: Type.Object({
     method: Type.Literal('PUT'),
-    url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+    url: textField('Signed and for a single use: no credential is sent with it.'),
     headers: Type.Record(Type.String(), Type.String()),
     expiresAt: Type.String({ format: 'date-time' }),
   }),
@@ -157,9 +161,9 @@ export const UploadTicketBody = Type.Object(
 export type UploadTicketBody = Static<typeof UploadTicketBody>;
 
 export const UploadTicket = componentSchema('UploadTicket', {
-  assetId: Type.String({ description: 'The asset that the upload makes: its id can be used afterwards.' }),
+  assetId: textField('The asset that the upload makes: its id can be used afterwards.'),
   method: Type.Literal('POST'),
-  url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+  url: textField('Signed and for a single use: no credential is sent with it.'),
   contentTypes: Type.Array(Type.String()),
   maxBytes: Type.Integer(),
   expiresAt: Type.String({ format: 'date-time' }),
@@ -175,10 +179,9 @@ export const AssetListQuery = Type.Object({
   origin: Type.Optional(AssetOrigin),
   jobId: Type.Optional(Type.String()),
   similarTo: Type.Optional(
-    Type.String({
-      description:
-        'An asset: lists those that look like it, nearest first, of those that the other filters select.',
-    }),
+    textField(
+      'An asset: lists those that look like it, nearest first, of those that the other filters select.',
+    ),
   ),
   distance: Type.Optional(
     Type.Integer({
@@ -220,7 +223,7 @@ export const AssetContentQuery = Type.Object({
       description: 'A WebP of the first frame instead, no edge of which is longer than these pixels.',
     }),
   ),
-  download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),
+  download: Type.Optional(flagField('true names the file in Content-Disposition.')),
   ...signedQueryFields,
 });
 export type AssetContentQuery = Static<typeof AssetContentQuery>;
@@ -245,14 +248,14 @@ export const AssetLinkQuery = Type.Object({
 export type AssetLinkQuery = Static<typeof AssetLinkQuery>;
 
 export const AssetLink = componentSchema('Link', {
-  url: Type.String({ description: 'Readable without a credential until then.' }),
+  url: textField('Readable without a credential until then.'),
   expiresAt: Type.String({ format: 'date-time' }),
 });
 
 export const AssetCollection = componentSchema('AssetCollection', {
   name: Type.String(),
   assets: Type.Integer(),
-  updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
+  updatedAt: instantField('When it was made, or last got an asset.'),
 });
 export type AssetCollection = Static<typeof AssetCollection>;
 

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { textField } from '../../platform/http/fields.ts';
 import { etagOfData } from '../../platform/http/hooks/caching.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
@@ -70,7 +71,7 @@ async function catalogueRoutes(
       schema: {
         summary: 'Read one op',
         description: 'Its parameters, price and an example.',
-        params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
+        params: Type.Object({ op: textField("The op's name.") }),
         response: { 200: envelopeSchemaOf(OpDefinition) },
       },
     },

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, oneOfField } from '../../platform/http/fields.ts';
+import { componentSchema, oneOfField, textField } from '../../platform/http/fields.ts';
 import { ImageModelPrice } from '../models/schema.ts';
 
 const NumberByPlan = Type.Record(Type.String(), Type.Integer());
@@ -11,7 +11,7 @@ export const OpPricing = componentSchema('OpPricing', {
   creditsPerUsd: Type.Optional(Type.Integer()),
   processLimit: Type.Optional(NumberByPlan),
   overageCredits: Type.Optional(NumberByPlan),
-  exactPrice: Type.Optional(Type.String({ description: 'How to learn the exact price of one request.' })),
+  exactPrice: Type.Optional(textField('How to learn the exact price of one request.')),
   summary: Type.String(),
 });
 export type OpPricing = Static<typeof OpPricing>;
@@ -21,7 +21,7 @@ export const OpParameter = componentSchema('OpParameter', {
   enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
   min: Type.Optional(Type.Number({ description: 'Least value, or least length of text or a list.' })),
   max: Type.Optional(Type.Number({ description: 'Largest value, or largest length of text or a list.' })),
-  pattern: Type.Optional(Type.String({ description: 'Regular expression of the text.' })),
+  pattern: Type.Optional(textField('Regular expression of the text.')),
   default: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
   description: Type.String(),
 });
@@ -38,7 +38,7 @@ export const OpDefinition = componentSchema('OpDefinition', {
   produces: Type.Union([Type.Literal('image'), Type.Literal('json')]),
   requiresAssets: Type.Boolean(),
   requiresPrompt: Type.Boolean(),
-  jobType: Type.Optional(Type.String({ description: 'Absent for a sync op.' })),
+  jobType: Type.Optional(textField('Absent for a sync op.')),
   example: Type.Optional(AnyObject),
   defaultModel: Type.Optional(Type.String()),
   modelCategory: Type.Optional(Type.String()),
@@ -51,10 +51,8 @@ export const OpDefinition = componentSchema('OpDefinition', {
         'Median of the last items on the default model; absent while too few are known, which does not mean fast.',
     }),
   ),
-  endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint, below /api/v1." })),
-  syncEndpoint: Type.Optional(
-    Type.String({ description: 'Runs the op while the caller waits; below /api/v1.' }),
-  ),
+  endpoint: Type.Optional(textField("A sync op's answering endpoint, below /api/v1.")),
+  syncEndpoint: Type.Optional(textField('Runs the op while the caller waits; below /api/v1.')),
   syncParams: Type.Optional(
     Type.Record(Type.String(), OpParameter, {
       description: 'What syncEndpoint takes, if that differs from params.',
@@ -90,8 +88,8 @@ export const PriceList = componentSchema('PriceList', {
 export type PriceList = Static<typeof PriceList>;
 
 export const AgentGuidelines = componentSchema('Guidelines', {
-  version: Type.String({ description: 'Changes exactly when the document does.' }),
+  version: textField('Changes exactly when the document does.'),
   updatedAt: Type.String({ format: 'date-time' }),
-  document: Type.String({ description: 'Markdown.' }),
+  document: textField('Markdown.'),
 });
 export type AgentGuidelines = Static<typeof AgentGuidelines>;

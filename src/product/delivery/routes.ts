@@ -5,6 +5,7 @@ import { refuseUnreadablePaths } from '../../platform/http/connection/unreadable
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
+import { textField } from '../../platform/http/fields.ts';
 import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
 import { declarePreflightRoute, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
@@ -28,15 +29,14 @@ interface DeliveryRoutesOptions {
 }
 
 const query = Type.Object({
-  exp: Type.Optional(Type.String({ description: 'Epoch seconds; a part of what is signed.' })),
+  exp: Type.Optional(textField('Epoch seconds; a part of what is signed.')),
 });
-const pathField = (description: string) => Type.String({ description });
 const addressFields = {
-  keyId: pathField('`sgk_…`'),
-  signature: pathField(
+  keyId: textField('`sgk_…`'),
+  signature: textField(
     'The first 32 characters of the base64url of HMAC-SHA256 over the rest of the path, and `?exp=…` if there is one.',
   ),
-  source: pathField('An asset id, or `url:` and the base64url of a public address.'),
+  source: textField('An asset id, or `url:` and the base64url of a public address.'),
 };
 const WORK_DESCRIPTION =
   '`<preset>@<version>`, or one to five ops joined by `;`, each `<op>:<name>=<value>,<name>=<value>`.';
@@ -62,7 +62,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
         description:
           'For an `<img>` of a web page. The source may end with .jpg, .png, .webp, .avif, .gif, .tiff or .auto. Made once, then answered from what is kept. See /docs/guides/delivery.',
         security,
-        params: Type.Object({ ...addressFields, what: pathField(WORK_DESCRIPTION) }),
+        params: Type.Object({ ...addressFields, what: textField(WORK_DESCRIPTION) }),
         querystring: query,
       },
       validatorCompiler: acceptAnyValue,
@@ -80,8 +80,8 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
         security,
         params: Type.Object({
           ...addressFields,
-          what: pathField('`<preset>@<version>`'),
-          width: pathField('`<width>[@<dpr>].<ext>`'),
+          what: textField('`<preset>@<version>`'),
+          width: textField('`<width>[@<dpr>].<ext>`'),
         }),
         querystring: query,
       },

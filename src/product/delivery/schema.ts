@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema } from '../../platform/http/fields.ts';
+import { anyObjectField, componentSchema, oneOfField, textField } from '../../platform/http/fields.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 import { ADDRESS_EXTENSIONS } from './address.ts';
@@ -7,17 +7,14 @@ import { ADDRESS_EXTENSIONS } from './address.ts';
 export const MAX_SIGNING_KEYS = 10;
 
 export const SigningKey = componentSchema('SigningKey', {
-  id: Type.String({ description: '`sgk_…`: the first part of the addresses that it signs.' }),
+  id: textField('`sgk_…`: the first part of the addresses that it signs.'),
   name: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
 });
 export type SigningKey = Static<typeof SigningKey>;
 
 export const NewSigningKey = Type.Composite(
-  [
-    SigningKey,
-    Type.Object({ secret: Type.String({ description: '`sgs_…`, shown once. Its text is the HMAC key.' }) }),
-  ],
+  [SigningKey, Type.Object({ secret: textField('`sgs_…`, shown once. Its text is the HMAC key.') })],
   { title: 'NewSigningKey' },
 );
 
@@ -46,24 +43,16 @@ const linkFields = {
       description: 'A deterministic op; or steps, or preset. Default with widths: resize.',
     }),
   ),
-  parameters: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description: 'Those of op.',
-    }),
-  ),
+  parameters: Type.Optional(anyObjectField('Those of op.')),
   steps: Type.Optional(Type.Array(PresetStep, { minItems: 1, maxItems: 20 })),
   preset: Type.Optional(
     Type.String({ minLength: 1, description: 'Slug, id or slug@version; the address names the version.' }),
   ),
   format: Type.Optional(
-    Type.Unsafe<(typeof ADDRESS_EXTENSIONS)[number]>({
-      type: 'string',
-      enum: ADDRESS_EXTENSIONS,
-      description:
-        'auto: the smallest that the reader takes. Default: auto with widths, else that of the work.',
-    }),
+    oneOfField(
+      ADDRESS_EXTENSIONS,
+      'auto: the smallest that the reader takes. Default: auto with widths, else that of the work.',
+    ),
   ),
   widths: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 8_192 }), {
@@ -116,14 +105,13 @@ export type NewDeliveryLinks = Static<typeof NewDeliveryLinks>;
 const deliveryLinkFields = {
   url: Type.String({ format: 'uri' }),
   srcset: Type.Optional(
-    Type.String({
-      description:
-        'The rungs of a family, each with the width that it answers. The rungs above the first that reaches the own width of an asset are left out, because they answer the same picture.',
-    }),
+    textField(
+      'The rungs of a family, each with the width that it answers. The rungs above the first that reaches the own width of an asset are left out, because they answer the same picture.',
+    ),
   ),
   sizes: Type.Optional(Type.String()),
-  html: Type.String({ description: 'One `<img>`.' }),
-  preset: Type.Optional(Type.String({ description: '`slug@version` that was saved for this, or found.' })),
+  html: textField('One `<img>`.'),
+  preset: Type.Optional(textField('`slug@version` that was saved for this, or found.')),
 };
 
 export const DeliveryLink = componentSchema('DeliveryLink', deliveryLinkFields);

@@ -1,8 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 import {
   componentSchema,
+  flagField,
   instantField,
+  int32Field,
+  int64Field,
   NOT_BLANK_SCHEMA,
+  textField,
   UNRESERVED_SLUG_SCHEMA,
   VERSION_NUMBER_SCHEMA,
   VERSIONED_REFERENCE_SCHEMA,
@@ -146,17 +150,14 @@ export const PresetVersionData = componentSchema('PresetVersionData', {
 });
 
 export const PresetUsage = componentSchema('PresetUsage', {
-  runs: Type.Integer({
-    format: 'int64',
-    description: 'Jobs that ran it at any version, while they are on record.',
-  }),
+  runs: int64Field('Jobs that ran it at any version, while they are on record.'),
   lastRunAt: Type.Optional(instantField('When the most recent was submitted.')),
 });
 export type PresetUsage = Static<typeof PresetUsage>;
 
 const StepWarning = Type.Object({
   code: Type.String(),
-  name: Type.Optional(Type.String({ description: 'The parameter that it is about.' })),
+  name: Type.Optional(textField('The parameter that it is about.')),
   meant: Type.Optional(
     Type.Object(
       { name: Type.String(), value: Type.Optional(Type.String()) },
@@ -169,7 +170,7 @@ const StepWarning = Type.Object({
 
 /** A preset in a response. Only responses to reads contain usage, and only responses to writes contain warnings. */
 export const PresetData = componentSchema('PresetData', {
-  id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
+  id: textField('`pre_…`; of a built-in `builtin-…`.'),
   builtIn: Type.Boolean(),
   name,
   slug: Type.String(),
@@ -178,7 +179,7 @@ export const PresetData = componentSchema('PresetData', {
   subjects,
   ...deliveryFields,
   version,
-  versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
+  versionCount: int32Field('Current and superseded versions.'),
   versions: Type.Optional(
     Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
   ),
@@ -193,7 +194,7 @@ export type PresetData = Static<typeof PresetData>;
 
 export const PresetListQuery = Type.Object({
   filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
-  includeVersions: Type.Optional(Type.Boolean({ description: 'Whether rows carry their history.' })),
+  includeVersions: Type.Optional(flagField('Whether rows carry their history.')),
 });
 export type PresetListQuery = Static<typeof PresetListQuery>;
 

@@ -1,7 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import {
   componentSchema,
+  flagField,
+  instantField,
   NOT_BLANK_SCHEMA,
+  textField,
   UNRESERVED_SLUG_SCHEMA,
   VERSIONED_REFERENCE_SCHEMA,
 } from '../../platform/http/fields.ts';
@@ -28,11 +31,11 @@ const MAX_DESCRIPTION_CHARACTERS = 10_000;
 
 /** A declared variable: its name, or an object that also says whether a row may omit it. */
 export const DeclaredVariable = Type.Union([
-  Type.String({ description: 'A name.' }),
+  textField('A name.'),
   Type.Object(
     {
       name: Type.String(),
-      optional: Type.Optional(Type.Boolean({ description: 'Whether an empty one is worth no warning.' })),
+      optional: Type.Optional(flagField('Whether an empty one is worth no warning.')),
     },
     { additionalProperties: false },
   ),
@@ -61,9 +64,9 @@ const contentFields = {
     minLength: 1,
     description: `At most ${byteSizeText(MAX_TEMPLATE_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
   }),
-  css: Type.String({
-    description: `At most ${byteSizeText(MAX_TEMPLATE_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
-  }),
+  css: textField(
+    `At most ${byteSizeText(MAX_TEMPLATE_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
+  ),
   width: sideField('Width'),
   height: sideField('Height'),
   variables: Type.Array(DeclaredVariable, {
@@ -154,14 +157,12 @@ export const TemplateEntries = Type.Array(
 );
 
 const identityFields = {
-  id: Type.String({
-    description: '`tpl_…`; of a built-in `builtin-template-…`; of one version `<id>@<version>`.',
-  }),
+  id: textField('`tpl_…`; of a built-in `builtin-template-…`; of one version `<id>@<version>`.'),
   builtIn: Type.Boolean(),
   version: Type.Integer({ format: 'int32' }),
   createdAt: Type.String({ format: 'date-time' }),
 };
-const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
+const updatedAt = instantField('When the current version was saved.');
 
 /** A template in a response. If it was read with `@version`, it has no slug, description or updatedAt. */
 export const TemplateData = componentSchema('TemplateData', {

@@ -47,16 +47,11 @@ export const OutputEstimates = componentSchema('OutputEstimates', {
   price: Type.Integer({ description: 'Of the outputs together, in credits.' }),
 });
 
-/** What a dry run estimates: an image, and the passes over it. */
-export interface DryRunWork {
-  image: LoadedImage;
-  branches: readonly CompiledTransformCall[];
-  caller: Caller;
-}
-
 /** The predicted result and the price of each pass, or the error of the pass. A refused pass costs nothing. */
 export async function estimatePasses(
-  { image, branches, caller }: DryRunWork,
+  image: LoadedImage,
+  branches: readonly CompiledTransformCall[],
+  caller: Caller,
   { allowance, fonts }: { allowance: RunAllowance } & FontRoutesOptions,
 ): Promise<(ImageEstimate | ApiError)[]> {
   const previews = await previewPasses(image, branches);
@@ -97,8 +92,3 @@ export function sendOutputEstimates(
 }
 
 export const DRY_RUN_MESSAGE = 'Nothing was made: this is what the call would make and cost.';
-
-/** The warnings in the estimates of all outputs, for the header X-Service-Warnings. */
-export function warningsInEstimates(estimates: readonly (ImageEstimate | ApiError)[]): CallWarning[] {
-  return estimates.flatMap((estimate) => (estimate instanceof ApiError ? [] : estimate.warnings));
-}

@@ -4,6 +4,7 @@ import { ImageObject, ImageTags, PALETTE_SIZE_SCHEMA } from '../../imaging/image
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { checkImageContentType } from '../../platform/http/bodies/image-body.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { textField } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { checkOpParameters } from '../catalogue/checks/check.ts';
 import { parseOpParameters } from '../catalogue/checks/spelling.ts';
@@ -122,7 +123,7 @@ const BOX_FIELDS = { x: Type.Integer(), y: Type.Integer(), width: Type.Integer()
 const TextOfImage = Type.Object(
   {
     ...SIZE_FIELDS,
-    text: Type.String({ description: 'All of it, in reading order; empty if there is none.' }),
+    text: textField('All of it, in reading order; empty if there is none.'),
     confidence: Type.Number({ description: '0 to 1: the mean of the words, by their characters.' }),
     lines: Type.Array(
       Type.Object({
@@ -143,10 +144,8 @@ const CodesOfImage = Type.Object(
     ...SIZE_FIELDS,
     codes: Type.Array(
       Type.Object({
-        format: Type.String({ description: 'Such as QRCode, DataMatrix, EAN13 or Code128.' }),
-        text: Type.String({
-          description: 'The number of a UPC-A or UPC-E code has the 13 digits of EAN-13.',
-        }),
+        format: textField('Such as QRCode, DataMatrix, EAN13 or Code128.'),
+        text: textField('The number of a UPC-A or UPC-E code has the 13 digits of EAN-13.'),
         ...BOX_FIELDS,
       }),
       { description: 'From top to bottom, at most 100.' },

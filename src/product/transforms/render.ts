@@ -4,7 +4,12 @@ import type { Renders } from '../../imaging/renders/renders.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../platform/http/errors/errors.ts';
 import { type FieldHint, unknownWordError } from '../../platform/http/errors/violations.ts';
-import { dryRunQueryFields, isDryRun, VERSIONED_REFERENCE_SCHEMA } from '../../platform/http/fields.ts';
+import {
+  dryRunQueryFields,
+  isDryRun,
+  textField,
+  VERSIONED_REFERENCE_SCHEMA,
+} from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
@@ -74,9 +79,7 @@ const RenderBody = Type.Object(
 type RenderBody = Static<typeof RenderBody>;
 
 const RenderQuery = Type.Object({
-  response: Type.Optional(
-    Type.String({ description: '`url` answers a signed link of 5 minutes instead of the bytes.' }),
-  ),
+  response: Type.Optional(textField('`url` answers a signed link of 5 minutes instead of the bytes.')),
   ...dryRunQueryFields('Checks and prices the call, and says what it would draw; nothing runs.'),
 });
 type RenderQuery = Static<typeof RenderQuery>;

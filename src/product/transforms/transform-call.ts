@@ -25,6 +25,7 @@ import {
   sentSteps,
 } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import type { BodyFields, JobInputs } from './input.ts';
 import { bindStepLayers, type RequestedLayer } from './layers.ts';
 import { parseSentOutputs, type RequestedOutputsWork } from './outputs.ts';
@@ -66,20 +67,19 @@ export interface CompiledOutput extends CompiledTransformCall {
 const MAX_CACHED_QUERIES = 1_000;
 const MAX_CACHED_QUERY_CHARACTERS = 500;
 
-/** Reads the steps of a preset. `param` is the field of the call that contains the preset's name. */
-type ReadPresetSteps = (reference: string, param: string) => Promise<readonly PresetStep[]>;
-
 /** The query of a request, both parsed and as text within the URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /** Compiles the queries and bodies of transform calls to passes. */
 export class TransformCallCompiler {
   readonly #models: ModelsFile;
+  readonly #presets: Pick<PresetsSlice, 'findPass' | 'find'>;
   /** Compiled calls by the text of their query. Programs usually send the same few queries again and again. */
   readonly #cache = new LRUCache<string, TransformCallWork>({ max: MAX_CACHED_QUERIES });
 
-  constructor(models: ModelsFile) {
+  constructor({ models, presets }: { models: ModelsFile; presets: Pick<PresetsSlice, 'findPass' | 'find'> }) {
     this.#models = models;
+    this.#presets = presets;
   }
 
   /**
@@ -142,18 +142,34 @@ export class TransformCallCompiler {
   }
 
   /**
+   * Finds the pass of a call that makes one result. If the call names a preset, the preset is read.
+   * @throws the errors of `PresetsSlice.findPass`.
+   */
+  async findPass(
+    work: Exclude<TransformCallWork, { kind: 'outputs' }>,
+    accountId: string,
+    inputs?: JobInputs,
+  ): Promise<CompiledTransformCall> {
+    if (work.kind === 'pass') return work;
+    const { reference } = work;
+    const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
+    const run = await this.#presets.findPass(accountId, reference, inputs);
+    return { ...run, op: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
+  }
+
+  /**
    * Compiles the pass of each output.
-   * @throws ApiError invalid_param on `outputs[i]…`, or the errors of `readPreset`.
+   * @throws ApiError invalid_param on `outputs[i]…`, or the errors of `PresetsSlice.find`.
    */
   async compileOutputs(
     { first, outputs }: RequestedOutputsWork,
-    readPreset: ReadPresetSteps,
+    accountId: string,
     inputs: JobInputs = {},
   ): Promise<CompiledOutput[]> {
     const compiled: CompiledOutput[] = [];
     for (const [index, output] of outputs.entries()) {
       const where = `outputs[${index}]`;
-      const steps = [...first, ...(await this.#findSteps(output, where, readPreset, inputs))];
+      const steps = [...first, ...(await this.#findSteps(output, where, accountId, inputs))];
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
       const call = this.#compilePass(op, steps, stepsJobBodyOf(steps), inputs, where);
       compiled.push({ name: output.name, ...call, parametersPrefix: `${where}.parameters.` });
@@ -165,7 +181,7 @@ export class TransformCallCompiler {
   async #findSteps(
     { op, parameters = {}, steps, preset }: RequestedOutput,
     where: string,
-    readPreset: ReadPresetSteps,
+    accountId: string,
     inputs: JobInputs,
   ): Promise<RequestedStep[]> {
     if (steps !== undefined) {
@@ -174,9 +190,9 @@ export class TransformCallCompiler {
     }
     const param = `${where}.preset`;
     if (preset !== undefined) {
-      const stored = await readPreset(preset, param);
-      compilePreset(stored, param, this.#models, { presetId: preset, ...inputs });
-      return savedSteps(stored, param);
+      const { version } = await this.#presets.find(accountId, preset, param);
+      compilePreset(version.steps, param, this.#models, { presetId: preset, ...inputs });
+      return savedSteps(version.steps, param);
     }
     checkJsonSize(parameters, `${where}.parameters`);
     const findField = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);

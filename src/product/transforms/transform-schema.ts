@@ -6,7 +6,7 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
-import { anyObjectField, dryRunQueryFields } from '../../platform/http/fields.ts';
+import { anyObjectField, dryRunQueryFields, textField } from '../../platform/http/fields.ts';
 import { distinctValues } from '../../platform/values/json.ts';
 import { OPS, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
@@ -36,7 +36,7 @@ export const RequestedOutput = Type.Object(
       pattern: '^[a-z0-9][a-z0-9_-]{0,39}$',
       description: 'Unique in the call: the name of its part, or of its file.',
     }),
-    op: Type.Optional(Type.String({ description: 'An op, with its parameters; or steps, or preset.' })),
+    op: Type.Optional(textField('An op, with its parameters; or steps, or preset.')),
     parameters: Type.Optional(anyObjectField('The parameters of the op.')),
     steps: Type.Optional(RequestedTransformSteps),
     preset: Type.Optional(Type.String({ minLength: 1, description: 'Slug, id or slug@version.' })),
@@ -100,9 +100,7 @@ export function transformQuerySchema(): TObject {
         description: 'A saved preset: slug, id or slug@version. No other parameter may accompany it.',
       }),
     ),
-    response: Type.Optional(
-      Type.String({ description: '`url` answers a signed link of 5 minutes instead of the bytes.' }),
-    ),
+    response: Type.Optional(textField('`url` answers a signed link of 5 minutes instead of the bytes.')),
     ...dryRunQueryFields('Checks and prices the call, and says what it would make; nothing runs.'),
     ...Object.fromEntries(parameters),
   });

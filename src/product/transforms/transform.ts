@@ -7,28 +7,24 @@ import { checkImageContentType } from '../../platform/http/bodies/image-body.ts'
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import type { CorrectableCall } from '../../platform/http/errors/corrections.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { isDryRun } from '../../platform/http/fields.ts';
+import { isDryRun, textField } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
-import type { Caller } from '../accounts/authentication.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import {
   DRY_RUN_MESSAGE,
-  type DryRunWork,
   estimatePasses,
   ImageEstimate,
   OutputEstimates,
   sendOutputEstimates,
-  warningsInEstimates,
 } from './estimates.ts';
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import {
   type CallInput,
   findSentImageBytes,
   type ImageSource,
-  type JobInputs,
   jobInputsOf,
   parseBodyFields,
   readCallInput,
@@ -46,7 +42,6 @@ import {
 import {
   MULTIPART_MIXED_TYPE,
   type OutputResultOrError,
-  type RequestedOutputsWork,
   sendOutputLinks,
   sendOutputs,
   ZIP_TYPE,
@@ -57,7 +52,6 @@ import {
   type CompiledTransformCall,
   jobBodiesOfOutputs,
   TransformCallCompiler,
-  type TransformCallWork,
 } from './transform-call.ts';
 import { overriddenFieldWarnings, type RawQueryFields } from './transform-query.ts';
 import {
@@ -121,7 +115,7 @@ class TransformCallHandler {
 
   constructor(options: TransformOptions) {
     this.#options = options;
-    this.#compiler = new TransformCallCompiler(options.models);
+    this.#compiler = new TransformCallCompiler(options);
   }
 
   /** Handles a call: reads the image and the work, then makes one result or several. */
@@ -129,11 +123,15 @@ class TransformCallHandler {
     const syncCall = new SyncCall(request, reply, this.#options);
     syncCall.reserveQueuePlace();
     const input = await readCallInput(request);
-    const sent = this.#compiler.compile(request, input.fields, jobInputsOf(input));
+    const inputs = jobInputsOf(input);
+    const sent = this.#compiler.compile(request, input.fields, inputs);
     addWarnings(reply, overriddenFieldWarnings(request.query, input.fields));
     const open = { request, reply, syncCall, input };
-    if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
-    return this.#answerResult(open, await this.#compile(sent, syncCall.caller, jobInputsOf(input)));
+    const { accountId } = syncCall.caller;
+    if (sent.kind !== 'outputs')
+      return this.#answerResult(open, await this.#compiler.findPass(sent, accountId, inputs));
+    const branches = await this.#compiler.compileOutputs(sent, accountId, inputs);
+    return this.#answerOutputs(open, branches, jobBodiesOfOutputs(sent, branches));
   };
 
   /** Refuses a call that no body can make valid. This needs only the headers and the query. */
@@ -157,10 +155,10 @@ class TransformCallHandler {
 
   /** Compiles a corrected call without running it, to find out whether it would be accepted. */
   readonly recheck = async (request: FastifyRequest, call: CorrectableCall): Promise<void> => {
-    const caller = this.#options.gate.requireCaller(request);
+    const { accountId } = this.#options.gate.requireCaller(request);
     const sent = this.#compiler.compileUncached(call.query as RawQueryFields, parseBodyFields(call));
-    if (sent.kind === 'outputs') await this.#compileOutputs(sent, caller);
-    else await this.#compile(sent, caller);
+    if (sent.kind === 'outputs') await this.#compiler.compileOutputs(sent, accountId);
+    else await this.#compiler.findPass(sent, accountId);
   };
 
   /** The size of the image, if its bytes were sent, or if it is an asset. The image of a URL is not fetched for it. */
@@ -199,11 +197,15 @@ class TransformCallHandler {
   /**
    * Makes several outputs of one image. For a dry run, sends the estimates instead. A failed output does not affect the
    * others.
+   * @param asJobs the bodies of jobs that do the same, without the image.
    */
-  async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
+  async #answerOutputs(
+    open: OpenCall,
+    branches: readonly CompiledOutput[],
+    asJobs: readonly Record<string, unknown>[],
+  ) {
     const { request, reply, syncCall, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
-    const branches = await this.#compileOutputs(sent, syncCall.caller, jobInputsOf(input));
     const layers = branches.flatMap((branch) => branch.layers);
     checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
@@ -212,7 +214,7 @@ class TransformCallHandler {
     }
     const ops = branches.map(({ op }) => op);
     const works = branches.map((branch) => ({ ...branch, ...addImageToJobs(input, branch.asJob) }));
-    const jobs = addImageToJobs(input, ...jobBodiesOfOutputs(sent, branches));
+    const jobs = addImageToJobs(input, ...asJobs);
     const done = await runCountedBatch(allowance, syncCall.caller, ops, async () => {
       const pictures = { ...(await loadPictures(open, layers)), ...syncCall.terms };
       const made = await syncCall.finish(imageWorkers.branch({ ...pictures, ...jobs, branches: works }));
@@ -231,11 +233,12 @@ class TransformCallHandler {
   }
 
   /** Estimates the result and the price of each pass of a call. */
-  async #estimatePasses(open: OpenCall, branches: DryRunWork['branches']) {
+  async #estimatePasses(open: OpenCall, branches: readonly CompiledTransformCall[]) {
     const layers = branches.flatMap((branch) => branch.layers);
     const image = await loadPictures(open, layers);
-    const estimates = await estimatePasses({ image, branches, caller: open.syncCall.caller }, this.#options);
-    addWarnings(open.reply, warningsInEstimates(estimates));
+    const estimates = await estimatePasses(image, branches, open.syncCall.caller, this.#options);
+    for (const estimate of estimates)
+      if (!(estimate instanceof ApiError)) addWarnings(open.reply, estimate.warnings);
     return estimates;
   }
 
@@ -257,30 +260,6 @@ class TransformCallHandler {
     }
     return outputs;
   }
-
-  async #compile(
-    sent: Exclude<TransformCallWork, { kind: 'outputs' }>,
-    { accountId }: Caller,
-    inputs?: JobInputs,
-  ): Promise<CompiledTransformCall> {
-    if (sent.kind === 'pass') return sent;
-    const { reference } = sent;
-    const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
-    const run = await this.#options.presets.findPass(accountId, reference, inputs);
-    return { ...run, op: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
-  }
-
-  #compileOutputs(
-    sent: RequestedOutputsWork,
-    { accountId }: Caller,
-    inputs?: JobInputs,
-  ): Promise<CompiledOutput[]> {
-    const readPreset = async (reference: string, param: string) => {
-      const { version } = await this.#options.presets.find(accountId, reference, param);
-      return version.steps;
-    };
-    return this.#compiler.compileOutputs(sent, readPreset, inputs);
-  }
 }
 
 /** Loads the image of a call, and the second pictures that its steps read. */
@@ -298,8 +277,8 @@ function outputBytesOf(outputs: readonly OutputResultOrError[]): number {
 
 /** The fields of a multipart body besides the file. The parameters of the op may be further fields. */
 const FORM_FIELDS = {
-  steps: Type.Optional(Type.String({ description: `JSON text. ${RequestedTransformSteps.description}` })),
-  outputs: Type.Optional(Type.String({ description: `JSON text. ${RequestedOutputs.description}` })),
+  steps: Type.Optional(textField(`JSON text. ${RequestedTransformSteps.description}`)),
+  outputs: Type.Optional(textField(`JSON text. ${RequestedOutputs.description}`)),
 };
 
 /**
@@ -318,7 +297,7 @@ const OutputLinks = Type.Object(
       Type.Object({
         name: Type.String(),
         ...Type.Partial(ResultLink).properties,
-        warnings: Type.Optional(Type.String({ description: 'As in X-Service-Warnings.' })),
+        warnings: Type.Optional(textField('As in X-Service-Warnings.')),
         error: Type.Optional(
           Type.Unknown({ description: 'The error of an output that failed, instead of its link.' }),
         ),

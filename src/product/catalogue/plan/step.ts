@@ -7,7 +7,7 @@ import {
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
-import { anyObjectField, anyValueField } from '../../../platform/http/fields.ts';
+import { anyObjectField, anyValueField, textField } from '../../../platform/http/fields.ts';
 import { isJsonObject, truncatedJson } from '../../../platform/values/json.ts';
 import { findOp, WITHIN_PARAMETERS } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
@@ -21,15 +21,13 @@ export const MAX_SUBJECT_REFERENCES = 4;
 /** A step in one of two forms: an op of the catalogue, or an operation of the registry. */
 export const PresetStep = Type.Object(
   {
-    op: Type.Optional(Type.String({ description: 'An op of kind ai or deterministic.' })),
-    model: Type.Optional(Type.String({ description: "AI steps; the op's default when absent." })),
+    op: Type.Optional(textField('An op of kind ai or deterministic.')),
+    model: Type.Optional(textField("AI steps; the op's default when absent.")),
     prompt: Type.Optional(
-      Type.String({
-        description: 'AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.',
-      }),
+      textField('AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.'),
     ),
     parameters: Type.Optional(anyObjectField("The op's parameters; at most 64 KB of JSON.")),
-    operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
+    operation: Type.Optional(textField('A key of the processing registry.')),
     params: Type.Optional(anyValueField("The operation's arguments.")),
   },
   {
