@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { Counter, Gauge } from 'prom-client';
+import { Counter } from 'prom-client';
 import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import { declareGauge } from '../../platform/metrics/gauge.ts';
@@ -70,13 +70,14 @@ export class DeliveredPictures {
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_REMEMBERED_READS });
   /** The paths of cached pictures whose source failed less than SOURCE_RETRY_PAUSE_MS ago. */
   readonly #failingPaths: LRUCache<string, true>;
-  readonly #meter: DeliveryMeter;
+  readonly #counters: PictureCounters;
 
   constructor(options: PicturesOptions) {
     this.#options = options;
     const nowMs = () => options.now().getTime();
     this.#failingPaths = createExpiringCache(MAX_FAILING_PICTURES, SOURCE_RETRY_PAUSE_MS, nowMs);
-    this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
+    this.#counters = createPictureCounters(options.cache);
+    declareCacheMetrics(options.cache, () => this.#memory.calculatedSize);
   }
 
   /** The picture if it is in memory and fresh; else null. */
@@ -178,65 +179,44 @@ export class DeliveredPictures {
     return this.#options.now().getTime() - madeAtMs;
   }
 
-  #countAnswer(from: Parameters<DeliveryMeter['countPicture']>[0], picture: CachedPicture): CachedPicture {
-    this.#meter.countPicture(from);
+  #countAnswer(from: keyof PictureCounters, picture: CachedPicture): CachedPicture {
+    this.#counters[from].inc();
     return picture;
   }
 }
 
 /**
- * Where a delivered picture came from: memory, the cache (`kept`), new work (`made`), or the running work of another
- * request (`joined`).
+ * The counters of delivered pictures by where they came from: memory, the cache (`kept`), new work (`made`), or the
+ * running work of another request (`joined`).
  */
-type PictureOrigin = 'memory' | 'kept' | 'made' | 'joined';
+type PictureCounters = Readonly<Record<'memory' | 'kept' | 'made' | 'joined', Counter.Internal>>;
 
-/** The metrics of delivered pictures and of their cache. */
-class DeliveryMeter {
-  readonly #pictures: Readonly<Record<PictureOrigin, Counter.Internal>>;
-
-  /** @param memoryBytes returns the number of bytes of the pictures that are in memory. */
-  constructor(cache: Pick<FileCache, 'kind' | 'readFigures' | 'evicted'>, memoryBytes: () => number) {
-    const pictures = new Counter({
-      name: 'darkroom_delivery_pictures_total',
-      help: 'Delivered pictures by where they came from: memory, disk or bucket (where they are kept), made, or joined (made for an equal address at the same time).',
-      labelNames: ['from'],
-    });
-    const counterOf = (from: string) => pictures.labels({ from });
-    this.#pictures = {
-      memory: counterOf('memory'),
-      kept: counterOf(cache.kind),
-      made: counterOf('made'),
-      joined: counterOf('joined'),
-    };
-    for (const counter of Object.values(this.#pictures)) counter.inc(0);
-    declareCacheGauges(cache);
-    new Gauge({
-      name: 'darkroom_delivery_memory_bytes',
-      help: 'Pictures that the processes have in memory, in bytes.',
-      collect() {
-        this.set(memoryBytes());
-      },
-    });
-    new Counter({
-      name: 'darkroom_delivery_evictions_total',
-      help: 'Kept pictures that were deleted to make room for others.',
-      collect() {
-        this.reset();
-        this.inc(cache.evicted);
-      },
-    });
-  }
-
-  countPicture(from: PictureOrigin): void {
-    this.#pictures[from].inc();
-  }
+function createPictureCounters({ kind }: Pick<FileCache, 'kind'>): PictureCounters {
+  const pictures = new Counter({
+    name: 'darkroom_delivery_pictures_total',
+    help: 'Delivered pictures by where they came from: memory, disk or bucket (where they are kept), made, or joined (made for an equal address at the same time).',
+    labelNames: ['from'],
+  });
+  const counterOf = (from: string) => pictures.labels({ from });
+  const counters = {
+    memory: counterOf('memory'),
+    kept: counterOf(kind),
+    made: counterOf('made'),
+    joined: counterOf('joined'),
+  };
+  for (const counter of Object.values(counters)) counter.inc(0);
+  return counters;
 }
 
 /**
- * Declares the gauges of the cache. All processes share the cache and report the same figures, so the maximum is
- * exported instead of the sum.
+ * Declares the metrics of the cache. All processes share the cache and report the same figures, so the maximum of a
+ * gauge is exported instead of the sum.
+ * @param memoryBytes returns the number of bytes of the pictures that are in memory.
  */
-function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
+function declareCacheMetrics(
+  cache: Pick<FileCache, 'readFigures' | 'evicted'>,
+  memoryBytes: () => number,
+): void {
   const readBytes = async () => (await cache.readFigures()).bytes;
   declareGauge('darkroom_delivery_cache_bytes', 'What the kept pictures take, in bytes.', readBytes, 'max');
   declareGauge(
@@ -248,4 +228,14 @@ function declareCacheGauges(cache: Pick<FileCache, 'readFigures'>): void {
     },
     'max',
   );
+  const inMemory = 'Pictures that the processes have in memory, in bytes.';
+  declareGauge('darkroom_delivery_memory_bytes', inMemory, memoryBytes);
+  new Counter({
+    name: 'darkroom_delivery_evictions_total',
+    help: 'Kept pictures that were deleted to make room for others.',
+    collect() {
+      this.reset();
+      this.inc(cache.evicted);
+    },
+  });
 }
