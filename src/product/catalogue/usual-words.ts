@@ -12,79 +12,72 @@ import { findOp, OP_NAMES, OPS } from './index.ts';
 import { endpointOf, type Op, TRANSFORM_ENDPOINT } from './op.ts';
 
 /**
- * Names that other services use for an op. Each has a sentence on how to do the same here, and the ops of this service
- * that do it.
+ * Words that other services use for an op, the ops of this service that do it, and a sentence on how to do the same
+ * here.
  */
-const HINTS_BY_NAME = new Map<string, { sentence: string; ops: readonly string[] }>();
-/** The names of ops in other services, by the op of this service that does the same. */
-const NAMES_BY_OP = new Map<string, string[]>();
+const HINTS: readonly (readonly [words: readonly string[], ops: readonly string[], sentence: string])[] = [
+  [
+    ['ocr', 'text recognition', 'extract text', 'detect text'],
+    ['read_text'],
+    'read_text reads text: POST /api/v1/images/read-text, or a job.',
+  ],
+  [
+    ['qr', 'qr code', 'barcode', 'barcodes', 'codes', 'scan', 'data matrix', 'read barcode', 'decode qr'],
+    ['read_codes'],
+    'read_codes reads bar and QR codes: POST /api/v1/images/read-codes, or a job.',
+  ],
+  [
+    ['blurhash', 'thumbhash', 'lqip'],
+    ['placeholder', 'read_metadata'],
+    'placeholder sends both hashes as headers, and POST /api/v1/images/metadata has them in image.',
+  ],
+  [
+    ['collage', 'montage', 'contact sheet', 'mosaic', 'grid'],
+    ['render_template'],
+    'A template draws several pictures as one: POST /api/v1/images/render with templateId contact-sheet.',
+  ],
+  [
+    ['watermark', 'logo', 'stamp'],
+    ['overlay', 'text'],
+    'overlay lays a picture over another, and text writes on it with opacity and position.',
+  ],
+  [
+    ['face', 'faces', 'face detection', 'smart crop'],
+    ['thumbnail', 'crop', 'resize'],
+    'Faces are not looked for, and gravity=attention keeps contrast and colour: where faces matter, give crop or resize focalX and focalY.',
+  ],
+  [
+    ['avatar', 'circle', 'round', 'corner', 'corners'],
+    ['resize', 'thumbnail', 'round_corners'],
+    'resize with fit=cover makes a square, with focalX and focalY where the face is, and round_corners with radius=50% a circle: send both as steps.',
+  ],
+  [
+    ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],
+    ['flip'],
+    'flip does it with axis=vertical.',
+  ],
+  [['cover', 'contain', 'fit', 'fill', 'inside'], ['resize'], 'resize does it, by its parameter fit.'],
+  [['thumb', 'thumbs'], ['thumbnail', 'resize'], 'thumbnail makes a small square, resize keeps the shape.'],
+  [
+    ['scale', 'resample', 'downscale', 'downsample'],
+    ['resize', 'upscale'],
+    'resize does it; upscale enlarges by a model.',
+  ],
+  [
+    ['colours', 'colors', 'colour', 'color', 'palette', 'dominant color'],
+    ['read_metadata', 'convert'],
+    'POST /api/v1/images/metadata has the colours of a picture; convert with colors reduces their number.',
+  ],
+];
 
-function addHint(words: readonly string[], ops: readonly string[], sentence: string): void {
-  for (const word of words) HINTS_BY_NAME.set(word, { sentence, ops });
-  for (const op of ops) NAMES_BY_OP.set(op, [...otherNamesOfOp(op), ...words]);
-}
+const HINTS_BY_NAME = new Map(
+  HINTS.flatMap(([words, ops, sentence]) => words.map((word) => [word, { ops, sentence }])),
+);
 
 /** The names that other services use for this op. */
-export function otherNamesOfOp(op: string): readonly string[] {
-  return NAMES_BY_OP.get(op) ?? [];
+export function otherNamesOfOp(op: string): string[] {
+  return HINTS.flatMap(([words, ops]) => (ops.includes(op) ? words : []));
 }
-
-addHint(
-  ['ocr', 'text recognition', 'extract text', 'detect text'],
-  ['read_text'],
-  'read_text reads text: POST /api/v1/images/read-text, or a job.',
-);
-addHint(
-  ['qr', 'qr code', 'barcode', 'barcodes', 'codes', 'scan', 'data matrix', 'read barcode', 'decode qr'],
-  ['read_codes'],
-  'read_codes reads bar and QR codes: POST /api/v1/images/read-codes, or a job.',
-);
-addHint(
-  ['blurhash', 'thumbhash', 'lqip'],
-  ['placeholder', 'read_metadata'],
-  'placeholder sends both hashes as headers, and POST /api/v1/images/metadata has them in image.',
-);
-addHint(
-  ['collage', 'montage', 'contact sheet', 'mosaic', 'grid'],
-  ['render_template'],
-  'A template draws several pictures as one: POST /api/v1/images/render with templateId contact-sheet.',
-);
-addHint(
-  ['watermark', 'logo', 'stamp'],
-  ['overlay', 'text'],
-  'overlay lays a picture over another, and text writes on it with opacity and position.',
-);
-addHint(
-  ['face', 'faces', 'face detection', 'smart crop'],
-  ['thumbnail', 'crop', 'resize'],
-  'Faces are not looked for, and gravity=attention keeps contrast and colour: where faces matter, give crop or resize focalX and focalY.',
-);
-addHint(
-  ['avatar', 'circle', 'round', 'corner', 'corners'],
-  ['resize', 'thumbnail', 'round_corners'],
-  'resize with fit=cover makes a square, with focalX and focalY where the face is, and round_corners with radius=50% a circle: send both as steps.',
-);
-addHint(
-  ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],
-  ['flip'],
-  'flip does it with axis=vertical.',
-);
-addHint(['cover', 'contain', 'fit', 'fill', 'inside'], ['resize'], 'resize does it, by its parameter fit.');
-addHint(
-  ['thumb', 'thumbs'],
-  ['thumbnail', 'resize'],
-  'thumbnail makes a small square, resize keeps the shape.',
-);
-addHint(
-  ['scale', 'resample', 'downscale', 'downsample'],
-  ['resize', 'upscale'],
-  'resize does it; upscale enlarges by a model.',
-);
-addHint(
-  ['colours', 'colors', 'colour', 'color', 'palette', 'dominant color'],
-  ['read_metadata', 'convert'],
-  'POST /api/v1/images/metadata has the colours of a picture; convert with colors reduces their number.',
-);
 
 /**
  * The suggestion for an op that does not exist.

@@ -22,7 +22,6 @@ interface PresetsOptions extends Omit<PresetRoutesOptions, 'store'> {
 }
 
 export interface PresetsSlice extends ProductSlice {
-  store: PresetsStore;
   /**
    * The pass of a preset for a synchronous call.
    * @throws ApiError preset_not_found; invalid_param on preset if the version is malformed, or if the preset is more
@@ -61,7 +60,6 @@ export function openPresets({ documents, ...options }: PresetsOptions): PresetsS
    */
   const passes = new LRUCache<string, PresetPass>({ max: MAX_CACHED_PASSES });
   return {
-    store,
     async findPass(accountId, reference, inputs) {
       const { preset, version } = await findPreset(store, accountId, reference, 'preset');
       const key = `${preset._id}@${version.version}`;
