@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, register } from 'prom-client';
+import { PacedWork } from '../../platform/queues.ts';
 
 type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
@@ -15,7 +16,8 @@ const METRICS_ANSWER_TIMEOUT_MS = 2_000;
  * Collects the metrics of all API processes of a host. Each primary has one collection.
  * @returns a function that returns the metrics of all processes in the format of Prometheus. Counters include those of
  * ended processes, so that no counter ever falls. For a process that does not answer in time, its last metrics are
- * used.
+ * used. Callers that wait at the same time share a collection, and a pause follows each one: adding up the metrics
+ * blocks the primary, which keeps the embedded stores, and by default everybody may ask for them.
  */
 export function createMetricsCollection(): () => Promise<string> {
   /** The last metrics that each live process has sent. */
@@ -49,10 +51,25 @@ export function createMetricsCollection(): () => Promise<string> {
     }).finally(() => waiting.delete(key));
   }
 
-  return async () => {
+  async function collect(): Promise<string> {
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
     await Promise.all(workers.map((worker) => worker && ask(worker)));
     return AggregatorRegistry.aggregate([ended, ...latest.values()]).metrics();
+  }
+
+  const turns = new PacedWork();
+  /** The collection that waits for its turn. */
+  let next: Promise<string> | undefined;
+
+  async function collectInTurn(): Promise<string> {
+    const endTurn = await turns.takeTurn('');
+    next = undefined;
+    return collect().finally(endTurn);
+  }
+
+  return () => {
+    next ??= collectInTurn();
+    return next;
   };
 }
 

@@ -66,6 +66,16 @@ t.test(
   },
 );
 
+t.test('calls that wait for the metrics at the same time share what is collected', async (t) => {
+  const { url } = await startWholeService(t, { PROCESSES: '2' });
+  const answers = await Promise.all(Array.from({ length: 40 }, () => fetch(`${url}/metrics`)));
+  const texts = await Promise.all(answers.map((answer) => answer.text()));
+  for (const text of texts) t.match(text, /processes\{role="api"\} 2\n/);
+  // The times of the processes differ from one collection to the next.
+  const { size } = new Set(texts);
+  t.ok(size <= 10, `${size} collections for ${texts.length} calls`);
+});
+
 t.test('on METRICS_PORT the primary answers, also while the only process stands still', async (t) => {
   const port = await checkListenAddress('127.0.0.1', 0);
   const service = await startWholeService(t, {
