@@ -165,6 +165,6 @@ function whereItRuns(op: Op): string {
   return `is answered by POST /api/v1${endpoint}`;
 }
 
-export function transformOpNames(): string[] {
+function transformOpNames(): string[] {
   return TRANSFORM_OPS.map(({ op }) => op);
 }

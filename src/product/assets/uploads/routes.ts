@@ -29,7 +29,14 @@ import {
   type IncomingImagesBody,
   openBodyImage,
 } from './intake.ts';
-import { type StoredUpload, type UploadedAsset, type Uploads, uploadUrlExpiry } from './uploads.ts';
+import {
+  type AssetOwner,
+  type FinishOptions,
+  type StoredUpload,
+  type UploadedAsset,
+  type Uploads,
+  uploadUrlExpiry,
+} from './uploads.ts';
 
 interface UploadRoutesOptions {
   gate: CallGate;
@@ -67,7 +74,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const labels = { ...assetFieldsOf(query), expiresAt: null };
       using body = await incoming.open(request, owner.accountId, clientSignal);
       const options = { clientSignal, palette: query.palette };
-      const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
+      const { outcomes, ignored } = await receiveImages(uploads, body, owner, labels, options);
       addWarnings(reply, [
         ...warningsNamed('ignored_parameter', ignored),
         ...ignoredLabelWarnings(labels, outcomes),
@@ -188,8 +195,6 @@ interface RefusedFile {
   refusal: ApiError;
 }
 
-type FinishParameters = Parameters<Uploads['finish']>;
-
 interface ReceivedImages {
   /** The result of each image, in the order of the body. */
   outcomes: (UploadedAsset | RefusedFile)[];
@@ -204,17 +209,10 @@ interface ReceivedImages {
  */
 async function receiveImages(
   uploads: Uploads,
-  {
-    body,
-    owner,
-    labels,
-    options,
-  }: {
-    body: IncomingImagesBody;
-    labels: AssetLabels;
-    owner: FinishParameters[0];
-    options: FinishParameters[2];
-  },
+  body: IncomingImagesBody,
+  owner: AssetOwner,
+  labels: AssetLabels,
+  options: FinishOptions,
 ): Promise<ReceivedImages> {
   const arrivals: (StoredUpload | RefusedFile)[] = [];
   let ignored: string[];

@@ -41,7 +41,7 @@ interface UploadsOptions {
   now: () => Date;
 }
 
-interface AssetOwner {
+export interface AssetOwner {
   accountId: string;
   plan: string;
 }
@@ -65,7 +65,7 @@ export interface UploadedAsset {
 }
 
 /** Options of `Uploads.finish`. */
-interface FinishOptions {
+export interface FinishOptions {
   /** Aborts when the client disconnects. */
   clientSignal: AbortSignal;
   /** The largest number of palette colours. Undefined: no palette is measured. */
