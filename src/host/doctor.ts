@@ -24,6 +24,7 @@ import {
 } from './doctor/network.ts';
 import { checkRedis } from './doctor/redis.ts';
 import { checkDeliveryCache, checkDisk, checkObjectStore } from './doctor/storage.ts';
+import { ensureHome } from './processes/home.ts';
 import { endOnHelp } from './processes/terminal.ts';
 
 /**
@@ -125,6 +126,7 @@ function formatReport(examinations: readonly HostCheckResult[]): string {
 }
 
 endOnHelp(process.argv.slice(2), DOCTOR_USAGE, ['--json']);
+ensureHome();
 const examinations = await examineThisHost();
 const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
 const wantsJson = process.argv.includes('--json');

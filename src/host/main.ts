@@ -31,9 +31,11 @@ import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS, prepareCollections } from './collections.ts';
 import { LoadHistory, LoadRecorder, recordLoad } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
+import { checkBrowserPath } from './processes/browser-path.ts';
 import { answerControls, PRIMARY_PROCESS_ID } from './processes/controls.ts';
 import { alikeSettingFingerprints, deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';
+import { ensureHome } from './processes/home.ts';
 import { createLog } from './processes/log.ts';
 import { chooseAllocator, v8HeapOptions } from './processes/memory.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
@@ -77,6 +79,7 @@ async function main(): Promise<void> {
   const words = process.argv.slice(2);
   endOnHelp(words, START_USAGE, ['--open']);
   surviveOutputErrors();
+  ensureHome();
   const environment = { ...process.env };
   const fileWarnings = loadSettingsFile();
   // With this mask, only this user can read the files that the service writes. The API processes inherit it.
@@ -84,6 +87,7 @@ async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
+  checkBrowserPath(settings.renders.BROWSER_PATH);
   const misspelt = misspeltSettings(process.env);
   for (const warning of [
     ...fileWarnings,

@@ -1,17 +1,17 @@
-import { type SettingsOf, textSetting } from './setting.ts';
+import { type SettingsOf, textSetting, urlSetting } from './setting.ts';
 
 export const mailSettings = {
-  SMTP_URL: textSetting({
+  SMTP_URL: urlSetting({
     description:
       'Mail server, such as smtps://user:password@mail.example.com; without it, mails are written to the log.',
     pattern: /^smtps?:\/\/\S+$/,
-    accepts: 'an smtp:// or smtps:// address is expected',
+    accepts: 'an smtp:// or smtps:// address with its password percent-encoded is expected',
     secret: true,
   }),
   MAIL_FROM: textSetting({
     description: 'Sender of the mails.',
     fallback: 'darkroom@localhost',
-    pattern: /^[^\r\n]*[^\s@]+@[^\s@]+$/,
+    pattern: /^(?:[^\r\n<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/,
     accepts: 'an address such as darkroom@example.com or Darkroom <darkroom@example.com> is expected',
   }),
 };

@@ -41,24 +41,33 @@ export function integerSetting(options: {
   };
 }
 
-/** A setting that is any text, or text that matches `pattern`. `accepts` describes the pattern. */
-export function textSetting(options: {
+interface TextSettingOptions {
   description: string;
   fallback?: string;
-  pattern?: RegExp;
-  accepts?: string;
+  pattern: RegExp;
+  /** Describes the pattern. */
+  accepts: string;
   defaultText?: string;
   secret?: boolean;
-}): Setting<string> {
+}
+
+/** A setting that is text that matches a pattern. */
+export function textSetting(options: TextSettingOptions): Setting<string> {
   const fallback = options.fallback ?? '';
   return {
     description: options.description,
-    accepts: options.accepts ?? 'text is expected',
+    accepts: options.accepts,
     defaultText: options.defaultText ?? (fallback === '' ? 'none' : fallback),
     fallback,
-    parse: (value) => (options.pattern === undefined || options.pattern.test(value) ? value : undefined),
+    parse: (value) => (options.pattern.test(value) ? value : undefined),
     secret: options.secret ?? false,
   };
+}
+
+/** A setting that is a URL that matches a pattern. The pattern excludes the parts that the URL may not have. */
+export function urlSetting(options: TextSettingOptions): Setting<string> {
+  const { parse, ...setting } = textSetting(options);
+  return { ...setting, parse: (value) => (URL.canParse(value) ? parse(value) : undefined) };
 }
 
 /** A setting that is a path. */
@@ -69,8 +78,8 @@ export function pathSetting(options: {
 }): Setting<string> {
   return textSetting({
     ...options,
-    pattern: /^[^~]/,
-    accepts: 'a path without the ~ of a shell is expected',
+    pattern: /^[^~\s](.*\S)?$/,
+    accepts: 'a path without the ~ of a shell, and without spaces around it, is expected',
   });
 }
 

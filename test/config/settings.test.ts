@@ -65,6 +65,67 @@ t.test('a path with ~ is refused, because only a shell expands it', async (t) =>
   t.equal(readSettings({ DATA_DIR: '/there/~old' }).stores.DATA_DIR, '/there/~old');
 });
 
+t.test('an address that cannot be dialled, or is not one alone, is refused', async (t) => {
+  const addresses = ['PUBLIC_URL', 'S3_ENDPOINT', 'TOP_UP_URL', 'OPENAI_BASE_URL', 'SMTP_URL', 'REDIS_URL'];
+  const schemes = { SMTP_URL: 'smtp', REDIS_URL: 'redis' } as Record<string, string>;
+  for (const name of addresses)
+    for (const rest of ['host:99999', '[::1', 'a b', ' host'])
+      t.match(
+        violationsOf({ [name]: `${schemes[name] ?? 'http'}://${rest}` }).join(),
+        name,
+        `${name} ${rest}`,
+      );
+  for (const rest of ['user:secret@host', 'host?x=1', 'host/a#b', 'host/'])
+    t.match(violationsOf({ PUBLIC_URL: `https://${rest}` }), [/PUBLIC_URL is .* without a slash/], rest);
+  t.match(violationsOf({ GEMINI_BASE_URL: 'https://host/v1?key=1' }), [/without a query/]);
+  t.match(violationsOf({ MONGODB_URL: 'mongodb://', REDIS_URL: 'redis://cache' }), [/MONGODB_URL/]);
+  const right = {
+    PUBLIC_URL: 'https://host:8443/a/b',
+    S3_BUCKET: 'pictures',
+    S3_ENDPOINT: 'http://objects:9000',
+    OPENAI_BASE_URL: 'http://[::1]:1/v1',
+  };
+  t.same(violationsOf(right), []);
+});
+
+t.test('an origin that no browser sends is refused', async (t) => {
+  const wrong = [
+    'https://App.example.com',
+    'https://app.example.com:443',
+    'https://münchen.example',
+    'http://[::1',
+    'https://a.example, https://b.example',
+    'https://a.example/',
+    'null',
+  ];
+  for (const origins of wrong)
+    t.match(violationsOf({ CORS_ORIGINS: origins }), [/CORS_ORIGINS is .* as browsers send them/], origins);
+  for (const origins of ['*', 'https://a.example,http://localhost:5173'])
+    t.same(violationsOf({ CORS_ORIGINS: origins }), [], origins);
+});
+
+t.test('a text that names nothing is refused, and so are spaces around it', async (t) => {
+  const wrong = {
+    HOST: ['http://x', ' ', '127.0.0.1 '],
+    DATA_DIR: [' ', ' /data', '/data '],
+    ENV_FILE: [' '],
+    S3_BUCKET: ['a b', 'http://x', 'ab'],
+    S3_REGION: ['a b', ' '],
+    OPENAI_API_KEY: ['sk-schlüssel', 'sk 1'],
+    MAIL_FROM: ['a@b@c', 'Darkroom <a@b'],
+  };
+  for (const [name, values] of Object.entries(wrong))
+    for (const value of values)
+      t.match(violationsOf({ [name]: value }), [new RegExp(name)], `${name}=${value}`);
+  const right = {
+    HOST: 'fe80::1%eth0',
+    DATA_DIR: '/srv/my pictures',
+    S3_BUCKET: 'my-pictures.eu',
+    S3_REGION: 'auto',
+  };
+  t.same(violationsOf({ ...right, MAIL_FROM: 'Darkroom <darkroom@example.com>' }), []);
+});
+
 t.test('a secret that is not acceptable is not printed', async (t) => {
   const [violation = ''] = violationsOf({ BOOTSTRAP_API_KEY: 'hunter2' });
   t.notMatch(violation, /hunter2/);

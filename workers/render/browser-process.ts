@@ -10,8 +10,14 @@ import { preferForOomKill } from '../transport/process-state.ts';
  */
 const BROWSER_DIRECTORY_PATTERN = /^darkroom-browser-(\d+)-/;
 
-export function makeBrowserDirectory(): Promise<string> {
-  return mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
+/** @throws Error with a sentence for the operator. */
+export async function makeBrowserDirectory(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
+  } catch (error) {
+    const message = `The folder of temporary files (${tmpdir()}) cannot be written: ${(error as Error).message}. Mount it read-write, or name another folder by TMPDIR.`;
+    throw new Error(message, { cause: error });
+  }
 }
 
 /**
@@ -24,7 +30,7 @@ export function removeBrowserDirectory(directory: string): Promise<void> {
 
 /** Kills the browsers and removes the directories of dead processes. */
 export async function removeLeftoverBrowsers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
     const owner = BROWSER_DIRECTORY_PATTERN.exec(name)?.[1];
     if (owner === undefined || isProcessAlive(Number(owner))) continue;
     // A directory of another user cannot be removed here; that user's own service removes it.

@@ -1,4 +1,3 @@
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,14 @@ import type { Settings } from '../../../config/index.ts';
 import { findSandboxObstacle } from '../../imaging/renders/sandbox.ts';
 import { BrowserThread } from '../../imaging/renders/thread.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
-import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './finding.ts';
+import { checkBrowserPath } from '../processes/browser-path.ts';
+import {
+  type DoctorFinding,
+  innermostMessageOf,
+  okFinding,
+  problemFinding,
+  warningFinding,
+} from './finding.ts';
 
 const TEST_PAGE =
   '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
@@ -74,11 +80,10 @@ function browserPathFinding(path: string): DoctorFinding {
       "BROWSER_PATH is not set: Playwright's browser, the system's or the packaged one is taken.",
     );
   try {
-    accessSync(path, constants.X_OK);
+    checkBrowserPath(path);
     return okFinding(`The browser is ${path}.`);
-  } catch {
-    const message = `BROWSER_PATH (${path}) is not a program.`;
-    return problemFinding(message, 'Name the chromium or headless shell, or leave it out.');
+  } catch (error) {
+    return problemFinding(innermostMessageOf(error), 'Correct BROWSER_PATH: the start refuses it.');
   }
 }
 

@@ -1,6 +1,6 @@
 import { DEFAULT_ENV_FILE } from '../../../config/env-file.ts';
 import { defaultProcessCount } from '../../platform/concurrency/control-group.ts';
-import { integerSetting, textSetting } from '../../platform/setting.ts';
+import { integerSetting, pathSetting, textSetting } from '../../platform/setting.ts';
 
 export const processesSettings = {
   PROCESSES: integerSetting({
@@ -29,7 +29,7 @@ export const processesSettings = {
     pattern: /^(auto|system|\/.+)$/,
     accepts: 'auto, system or an absolute path is expected',
   }),
-  ENV_FILE: textSetting({
+  ENV_FILE: pathSetting({
     description:
       'File of settings of this host: start, doctor and the operator\'s commands read it, tune and "set --save" write it. Only the environment names it, and what the environment sets wins over the file.',
     fallback: DEFAULT_ENV_FILE,

@@ -39,7 +39,7 @@ function listenErrorMessage(
     case 'EACCES':
       return `Port ${port} may not be listened on by this user: set ${setting} to one above 1023.`;
     case 'EADDRNOTAVAIL':
-      return `${host} is not an address of this machine: set HOST to one that is, or to 0.0.0.0 for all.`;
+      return `${host} is not an address of this machine: set HOST to one that is, or to 0.0.0.0 (:: with IPv6) for all.`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `HOST is ${host}, which is not an address and does not resolve to one.`;

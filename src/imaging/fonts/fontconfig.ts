@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,11 +64,19 @@ function resolvePath(name: string, { prefix, configuration, xdg }: PathContext):
 function findConfigurationFiles(name: string): string[] {
   const places = [...(process.env.FONTCONFIG_PATH?.split(delimiter) ?? []), '/etc/fonts'];
   const paths = isAbsolute(name) ? [name] : places.map((place) => join(place, name));
-  const path = paths.find((candidate) => statSync(candidate, { throwIfNoEntry: false }) !== undefined);
+  const path = paths.find(isReadable);
   if (path === undefined) return [];
   if (!statSync(path).isDirectory()) return [path];
   const names = readdirSync(path).filter((entry) => /^\d.*\.conf$/.test(entry));
-  return names
-    .map((entry) => join(path, entry))
-    .filter((entry) => statSync(entry, { throwIfNoEntry: false }));
+  return names.map((entry) => join(path, entry)).filter(isReadable);
+}
+
+/** Whether this user may read a file or a directory. Fontconfig passes over all others, such as those of root. */
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

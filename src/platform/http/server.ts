@@ -70,12 +70,14 @@ function createFastify(http: SettingsOf<typeof httpSettings>, log: Logger): Fast
     genReqId: chooseRequestId,
     trustProxy:
       http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(',').map((network) => network.trim()),
-    requestTimeout: http.BODY_TIMEOUT_MS,
     keepAliveTimeout: http.IDLE_TIMEOUT_MS,
     connectionTimeout: http.STALL_TIMEOUT_MS,
     clientErrorHandler: answerUnparsableRequest,
+    requestTimeout: http.BODY_TIMEOUT_MS,
     http: {
-      headersTimeout: http.HEADERS_TIMEOUT_MS,
+      // Node.js refuses a longer time for the headers than for the whole request, and compares the two at once.
+      requestTimeout: http.BODY_TIMEOUT_MS,
+      headersTimeout: Math.min(http.HEADERS_TIMEOUT_MS, http.BODY_TIMEOUT_MS),
       connectionsCheckingInterval: 1_000,
       requireHostHeader: false,
     },

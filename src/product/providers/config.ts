@@ -1,16 +1,27 @@
-import { choiceSetting, integerSetting, type Setting, textSetting } from '../../platform/setting.ts';
+import {
+  choiceSetting,
+  integerSetting,
+  type Setting,
+  textSetting,
+  urlSetting,
+} from '../../platform/setting.ts';
 
-const BASE_URL_PATTERN = /^https?:\/\/[^\s@]+$/;
+const BASE_URL_PATTERN = /^https?:\/\/[^\s@?#]+$/;
 
 const baseUrlSetting = (description: string) =>
-  textSetting({
+  urlSetting({
     description,
     pattern: BASE_URL_PATTERN,
-    accepts: 'an http or https URL without credentials is expected',
+    accepts: 'an http or https URL without credentials and without a query is expected',
   });
 
 const keySetting = (description: string) =>
-  textSetting({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
+  textSetting({
+    description,
+    pattern: /^[\x21-\x7e]+$/,
+    accepts: 'printable ASCII characters without spaces are expected',
+    secret: true,
+  });
 
 const MAX_RETRY_WAIT_SECONDS = 300;
 const MAX_CALL_RETRIES = 10;

@@ -298,7 +298,7 @@ t.test('faults of browsers and the allocator are found', async (t) => {
     /user namespaces/,
   );
   const found = await checkBrowser(settingsOf({ BROWSER_PATH: '/nowhere/chromium' }));
-  finds(t, found.slice(0, 1), 'problem', /not a program/, /leave it out/);
+  finds(t, found.slice(0, 1), 'problem', /there is no program there/, /Correct BROWSER_PATH/);
   finds(
     t,
     [allocatorFinding(settingsOf({ ALLOCATOR: '/nowhere/lib.so' }))],

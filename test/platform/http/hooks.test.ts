@@ -112,6 +112,13 @@ t.test('a client that never finishes its headers, or its body, is cut off', asyn
   t.match(await untilClosed(server.url, half), /^HTTP\/1\.1 400 .*"param":"body"/s);
 });
 
+t.test('headers that may take longer than a whole request end with its time', async (t) => {
+  const settings = { HEADERS_TIMEOUT_MS: '600000', BODY_TIMEOUT_MS: '600' };
+  const server = await startServer(t, { settings });
+  const late = await untilClosed(server.url, 'POST /api/v1/templates HTTP/1.1\r\nhost: x\r\n');
+  t.match(late, /^HTTP\/1\.1 400 .*"code":"invalid_param"/s);
+});
+
 t.test(
   '/openapi.json describes every route of the interface by its schema, and /docs shows it',
   async (t) => {

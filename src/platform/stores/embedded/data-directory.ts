@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '../../folders.ts';
@@ -39,7 +39,10 @@ function lockDataDirectory(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
     makeFolder(path, 0o700);
-    lock = new DatabaseSync(join(path, 'server.lock'), { timeout: 0 });
+    const file = join(path, 'server.lock');
+    // SQLite does not say why a file cannot be opened, but the system does.
+    closeSync(openSync(file, 'a', 0o600));
+    lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {

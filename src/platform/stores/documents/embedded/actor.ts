@@ -8,7 +8,7 @@ import {
   StoreUnavailableError,
 } from '../port.ts';
 import { createRemoteCollection } from '../remote.ts';
-import { unwrittenError } from './failures.ts';
+import { isFullDisk, unwrittenError } from './failures.ts';
 import type { CollectionCallMessage } from './thread.ts';
 
 /** The id of a call whose answer nobody waits for. */
@@ -95,6 +95,7 @@ const DAMAGED_FILE_MESSAGE_PATTERN = /not a database|malformed|corrupt/i;
 
 function failureReason(error: unknown, path: string): string {
   const message = error instanceof Error ? error.message : String(error);
+  if (isFullDisk(message)) return `${message}. Free space on the disk of ${path}`;
   if (!DAMAGED_FILE_MESSAGE_PATTERN.test(message)) return message;
   return `the database ${path} is damaged (${message}). Stop the service, move the file and those beside it (-wal, -shm) away, and put a copy in its place, such as one that "npm run admin -- backup" made`;
 }

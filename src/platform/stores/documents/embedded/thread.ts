@@ -43,7 +43,7 @@ messagePort.on('message', (first: CollectionCallMessage[]) => {
 function commitBatch(batch: CollectionCallMessage[]): CallReply[] {
   database.exec('BEGIN');
   const answers = batch.map(answerCall);
-  if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
+  if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full');
   database.exec('COMMIT');
   return answers;
 }
