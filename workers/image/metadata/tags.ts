@@ -180,13 +180,17 @@ function iptcResource(iptc: Buffer): Buffer {
   return isPhotoshopBlock(new ByteReader(iptc)) ? iptc : buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc);
 }
 
+/** Matches what the reader adds to the keyword of a text: its language, as in `Title (en)`. */
+const LANGUAGE_OF_KEYWORD_PATTERN = / \([^(]*$/;
+
 /** The texts of a PNG that the reader did not return, because they are compressed. */
 function missingPngTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
   input: Uint8Array<ArrayBuffer>,
 ): [string, string][] {
+  const names = new Set(known.flatMap(([name]) => [name, name.replace(LANGUAGE_OF_KEYWORD_PATTERN, '')]));
   return pngTexts(input)
-    .filter(({ keyword }) => !known.some(([name]) => name === keyword || name.startsWith(`${keyword} (`)))
+    .filter(({ keyword }) => !names.has(keyword))
     .map(({ keyword, text }) => [keyword, text]);
 }
 
