@@ -182,23 +182,10 @@ export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kep
  * `depends` unless the definition says otherwise.
  */
 export function defineStepOperation<P extends TProperties>(source: StepDefinition<P>): StepOperation<P> {
-  const {
-    parameters,
-    alphaAfter,
-    changesNothing,
-    findInvalidArgument,
-    findMisfit,
-    size,
-    scalesTo,
-    profile,
-    apply,
-  } = source;
+  const { parameters } = source;
   const filled = createDefaultsFiller(parameters);
-  const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
-    source.warningsAbout?.(input, filled(params)) ?? [];
-  const alphaEffect = (params: SentArguments) =>
-    typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter;
-  const isIdentity: StepOperation['changesNothing'] = (params) => changesNothing?.(filled(params)) ?? false;
+  const alphaEffect = (params: SentArguments) => resolveProperty(source.alphaAfter, filled(params));
+  const changesNothing = (params: SentArguments) => source.changesNothing?.(filled(params)) ?? false;
   return {
     frames: 'strip',
     sizeAfter: 'depends',
@@ -209,29 +196,31 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     commutesWithFlatten: (params) => resolveProperty(source.commutesWithFlatten, filled(params)) ?? false,
     cpuMsPerMegapixel: (params) => resolveProperty(source.cpuMsPerMegapixel, filled(params)),
     copies: (params) => resolveProperty(source.copies, filled(params)),
-    changesNothing: isIdentity,
+    changesNothing,
     keepsAlpha: (params) => alphaEffect(params) === 'kept',
     transparentAfter(params) {
-      const effect = isIdentity(params) ? 'kept' : alphaEffect(params);
+      const effect = changesNothing(params) ? 'kept' : alphaEffect(params);
       if (effect === 'added' || effect === 'dropped') return effect === 'added';
       return effect === 'kept' ? undefined : effect;
     },
-    size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
-    scalesTo: (input, params) => scalesTo?.(input, filled(params)),
-    warningsAbout,
-    findInvalidArgument: (params) => findInvalidArgument?.(filled(params)),
-    findMisfit: (picture, params) => findMisfit?.(picture, filled(params)),
-    profile: (params) => profile?.(filled(params)),
+    size: (input, params) =>
+      source.size?.(input, filled(params)) ?? { width: input.width, height: input.height },
+    scalesTo: (input, params) => source.scalesTo?.(input, filled(params)),
+    warningsAbout: (input, params) => source.warningsAbout?.(input, filled(params)) ?? [],
+    findInvalidArgument: (params) => source.findInvalidArgument?.(filled(params)),
+    findMisfit: (picture, params) => source.findMisfit?.(picture, filled(params)),
+    profile: (params) => source.profile?.(filled(params)),
     greyAfter(wasGrey, params) {
       const effect = resolveProperty(source.grey, filled(params));
       if (effect === 'keeps') return wasGrey && hasOnlyGreyColours(parameters, filled(params));
       return effect === 'makes';
     },
-    async apply(picture, params, pass) {
-      const refusal = findInvalidArgument?.(filled(params)) ?? findMisfit?.(picture, filled(params));
+    async apply(picture, sent, pass) {
+      const params = filled(sent);
+      const refusal = source.findInvalidArgument?.(params) ?? source.findMisfit?.(picture, params);
       if (refusal !== undefined) throw refusal;
-      pass.sideResults.warnings.push(...warningsAbout(picture, params));
-      await apply(picture, filled(params), pass);
+      pass.sideResults.warnings.push(...(source.warningsAbout?.(picture, params) ?? []));
+      await source.apply(picture, params, pass);
     },
   };
 }
