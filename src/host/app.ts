@@ -118,7 +118,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await registerApi(baseParts, slices);
   await registerOperator(baseParts, slices);
   const sweeper = startSweeper(baseParts, slices);
-  const readLoad = async () => ({ ...(await takeLoadSnapshot()), accounts: slices.gate.accountCalls.all() });
+  const readLoad = async () => ({ ...(await takeLoadSnapshot()), accounts: slices.gate.accountCalls() });
   const endControls = await startControls(baseParts, imaging, readLoad);
 
   async function drain(timeoutMs: number): Promise<void> {

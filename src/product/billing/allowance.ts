@@ -2,7 +2,7 @@ import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { DAY_MS } from '../../platform/values/units.ts';
 import { type CreditMovements, insufficientCreditError } from './movements.ts';
-import { billingPeriodOf, type PlanWithoutStorage, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
+import { billingPeriodOf, type Plan, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
 import {
   availableCreditsOf,
   type BillingAccount,
@@ -38,7 +38,7 @@ export interface AllowanceOptions {
   store: BillingStore;
   movements: CreditMovements;
   syncRuns: SyncRunCounter;
-  plan: (id: string) => PlanWithoutStorage;
+  plan: (id: string) => Plan;
   /** The URL for adding credits. The error for insufficient credits contains it. */
   topUpUrl: () => string;
   /** The name of this process. */
@@ -108,7 +108,7 @@ export class RunAllowance {
   }
 
   /** Counts the run and holds its credits. Null when the account cannot pay for it. */
-  async #reserve(accountId: string, terms: PlanWithoutStorage): Promise<RunReservation | null> {
+  async #reserve(accountId: string, terms: Plan): Promise<RunReservation | null> {
     const period = billingPeriodOf(this.#options.now());
     const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
     const { holder } = this.#options;
@@ -177,17 +177,14 @@ export class RunAllowance {
  * Whether the account can now pay for a run. The caller reads the account again after a refusal, because the balance
  * may have changed.
  */
-function canPayForRun(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
+function canPayForRun(account: BillingAccount, period: string, terms: Plan): boolean {
   if (account.processing.period < period) return false;
   return (
     account.processing.used < terms.processLimit || availableCreditsOf(account) >= (terms.overageCredits ?? 0)
   );
 }
 
-function insufficientAllowanceError(
-  { processLimit, overageCredits }: PlanWithoutStorage,
-  topUpUrl: string,
-): ApiError {
+function insufficientAllowanceError({ processLimit, overageCredits }: Plan, topUpUrl: string): ApiError {
   const message = `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`;
   return insufficientCreditError(message, topUpUrl, { processLimit, overageCredits });
 }

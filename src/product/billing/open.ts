@@ -7,14 +7,7 @@ import type { AccountsStore } from '../accounts/store.ts';
 import { RunAllowance } from './allowance.ts';
 import { JobHolds } from './holds.ts';
 import { CreditMovements } from './movements.ts';
-import {
-  billingPeriodBounds,
-  billingPeriodOf,
-  type Plan,
-  type PlanWithoutStorage,
-  runsLeftIn,
-  runsUsedIn,
-} from './plans.ts';
+import { billingPeriodBounds, billingPeriodOf, type Plan, runsLeftIn, runsUsedIn } from './plans.ts';
 import { accountCreditsOf, billingRoutes } from './routes.ts';
 import { BillingStore, type RunCount } from './store.ts';
 import { createSyncRunUsageSource, SyncRunCounter } from './sync-runs.ts';
@@ -113,7 +106,7 @@ async function describeAccount(
 }
 
 /** The runs of an account in the current month, as the API shows them. */
-function processingDataOf(processing: RunCount, terms: PlanWithoutStorage, now: Date): Account['processing'] {
+function processingDataOf(processing: RunCount, terms: Plan, now: Date): Account['processing'] {
   const period = billingPeriodOf(now);
   const { start, end } = billingPeriodBounds(period);
   return {

@@ -19,9 +19,6 @@ export type Plan = Static<typeof Plan>;
 /** The schema is a constant, so that it is compiled once per process, although the plans are read several times. */
 const Plans = Type.Array(Plan, { minItems: 1 });
 
-/** The terms of a plan, without its limit of stored assets. */
-export type PlanWithoutStorage = Omit<Plan, 'storedAssets'>;
-
 /** The value of `processLimit`, and of the remaining runs, on a plan without a limit. */
 export const UNLIMITED_RUNS = -1;
 
@@ -78,11 +75,7 @@ export function runsUsedIn(period: string, processing: RunCount): number {
 }
 
 /** The runs of the allowance that are left in a period; UNLIMITED_RUNS on a plan without a limit. */
-export function runsLeftIn(
-  period: string,
-  processing: RunCount,
-  { processLimit }: PlanWithoutStorage,
-): number {
+export function runsLeftIn(period: string, processing: RunCount, { processLimit }: Plan): number {
   if (processLimit === UNLIMITED_RUNS) return UNLIMITED_RUNS;
   return Math.max(0, processLimit - runsUsedIn(period, processing));
 }

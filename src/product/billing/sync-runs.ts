@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../../platform/ids/ids.ts';
-import { billingPeriodOf, type PlanWithoutStorage } from './plans.ts';
+import { billingPeriodOf, type Plan } from './plans.ts';
 import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
 import type { HourlyUsage, MinuteUsage, UsageBatchId, UsageStore } from './usage-store.ts';
@@ -35,7 +35,7 @@ const MAX_RECORDED_BATCHES = 64;
 const MAX_WAITING_COUNTS = 50_000;
 
 interface SucceededRun extends Pick<MinuteUsage, 'accountId' | 'op' | 'apiKeyId'> {
-  terms: PlanWithoutStorage;
+  terms: Plan;
   /**
    * Whether the run must still be added to the account's count. Only runs on unlimited plans must; runs on other plans
    * are counted before they start.

@@ -12,7 +12,6 @@ import { type JobStores, type JobsContext, jobStoresOf } from './context.ts';
 import { JobLifecycle } from './lifecycle.ts';
 import { JobResults, resultRoutes } from './results.ts';
 import { jobRoutes } from './routes.ts';
-import type { PerformItemWork } from './rules.ts';
 import type { JobCheckDependencies } from './submit/checking.ts';
 import { JobEndWaiters } from './waits.ts';
 import { createModelWork, TypicalItemSeconds } from './work/model.ts';
@@ -39,13 +38,6 @@ export interface JobsSlice extends ProductSlice {
   typicalSecondsOf(op: string, model: string): number | undefined;
 }
 
-/** Wraps the function that works on items, so that each item has its own trace. */
-function tracedPerform(perform: PerformItemWork, tracing: Tracing): PerformItemWork {
-  if (!tracing.isOn) return perform;
-  return (item, job, signals) =>
-    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signals));
-}
-
 /** The maximum number of calls that may wait for jobs on one host at the same time. */
 const MAX_WAITS_PER_HOST = 1_000;
 
@@ -54,7 +46,7 @@ const MAX_WAITS_PER_HOST = 1_000;
  * transitions.
  */
 export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
-  const { documents, providers, capacity, draining, now } = options;
+  const { documents, providers, capacity, tracing, draining, now } = options;
   const waits = new JobEndWaiters({
     limit: () => Math.ceil(MAX_WAITS_PER_HOST / capacity.processes()),
     draining,
@@ -78,7 +70,10 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
     runPage: createPageWork(options),
     runModel: createModelWork(context, { providers, typicalItemSeconds }),
   });
-  const lifecycle = await JobLifecycle.open(context, tracedPerform(perform, options.tracing));
+  // Each item has its own trace.
+  const lifecycle = await JobLifecycle.open(context, (item, job, signals) =>
+    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signals)),
+  );
   const { reading } = lifecycle;
 
   return {

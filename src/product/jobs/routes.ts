@@ -180,7 +180,7 @@ function installSubmitRoute(app: FastifyInstance, options: JobRoutesOptions): vo
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
-      submitWaitMs(request);
+      const waitMs = submitWaitMs(request);
       const view = parseJobView(request.query);
       const order = await checkJobSubmit(caller, request.body, isDryRun(request), options);
       if (isDryRun(request)) return sendEstimate(options, caller, order, reply);
@@ -188,7 +188,7 @@ function installSubmitRoute(app: FastifyInstance, options: JobRoutesOptions): vo
       await addJobWarnings(options, order, reply);
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const cleanedUp = await reading.cleanUpIfEnded(submitted.job);
-      const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp);
+      const { job, code } = await waitForSingleItem(options, request, reply, cleanedUp, waitMs);
       reply.header('location', `/api/v1/jobs/${job._id}`);
       const answer = await reading.view(job, view);
       // If the job has ended in the meantime, the warnings of its items are added to those of the job.
@@ -335,8 +335,8 @@ async function waitForSingleItem(
   request: FastifyRequest,
   reply: FastifyReply,
   job: JobDocument,
+  waitMs: number,
 ) {
-  const waitMs = submitWaitMs(request);
   if (waitMs <= 0 || job.totalItems !== 1) return { job, code: 201 };
   const { _id, accountId } = job;
   const read = () => lifecycle.reading.find(accountId, _id);

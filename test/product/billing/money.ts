@@ -3,25 +3,27 @@ import { newId } from '../../../src/platform/ids/ids.ts';
 import type { DocumentCollection, DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
 import { type CreditMovement, CreditMovements } from '../../../src/product/billing/movements.ts';
-import type { PlanWithoutStorage } from '../../../src/product/billing/plans.ts';
+import type { Plan } from '../../../src/product/billing/plans.ts';
 import { type BillingAccount, BillingStore, type LedgerRow } from '../../../src/product/billing/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 
-export const LIMITED: PlanWithoutStorage = {
+export const LIMITED: Plan = {
   id: 'limited',
   processLimit: 2,
   overageCredits: 1,
+  storedAssets: 100,
   retentionDays: 7,
 };
-export const UNLIMITED: PlanWithoutStorage = {
+export const UNLIMITED: Plan = {
   id: 'unlimited',
   processLimit: -1,
   overageCredits: null,
+  storedAssets: 100,
   retentionDays: 90,
 };
 
 /** Looks a plan of the tests up. */
-export function planOf(id: string): PlanWithoutStorage {
+export function planOf(id: string): Plan {
   return id === LIMITED.id ? LIMITED : UNLIMITED;
 }
 

@@ -2,6 +2,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import { LRUCache } from 'lru-cache';
 import { clientNetworkOf } from '../../../platform/http/connection/client.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
+import type { AccountCalls } from '../../../platform/metrics/load.ts';
 import type { ProcessParts } from '../../../platform/process-parts.ts';
 import type { AdmissionAnswer, RateWindowAnswer } from '../../../platform/stores/coordination/port.ts';
 import {
@@ -13,7 +14,6 @@ import {
   setCaller,
 } from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
-import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
 import {
   addressBlockedError,
@@ -41,6 +41,8 @@ const MAX_CONCURRENT_LONG_READS = 4;
 export const LONG_READS_TEXT = `An account receives at most ${MAX_CONCURRENT_LONG_READS} answers of megabytes at a time; more are refused with 429.`;
 
 const RATE_WINDOW_MS = 60_000;
+const MAX_COUNTED_ACCOUNTS = 100;
+const LOAD_REFUSAL_STATUSES = [429, 503];
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -90,7 +92,6 @@ interface CountedFailure {
  * if the call takes no slot, or a slot that was just returned.
  */
 export class CallGate {
-  readonly accountCalls = new AccountCallCounts();
   readonly #options: GateOptions;
   readonly #slotLimits: Readonly<Record<CallSlotKind, number>>;
   readonly #slots: CallSlots;
@@ -100,6 +101,8 @@ export class CallGate {
    * from such a network costs no look-up.
    */
   readonly #blockedUntil = new LRUCache<string, number>({ max: 10_000 });
+  /** The calls of the accounts that called last. */
+  readonly #accountCalls = new LRUCache<string, AccountCalls>({ max: MAX_COUNTED_ACCOUNTS });
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -130,9 +133,14 @@ export class CallGate {
     });
     app.addHook('onResponse', (request, reply, done) => {
       const caller = callerOrNull(request);
-      if (caller !== null) this.accountCalls.count(caller.accountId, reply.statusCode);
+      if (caller !== null) this.#countCall(caller.accountId, reply.statusCode);
       done();
     });
+  }
+
+  /** For the operator: the calls since the start of this process, of the accounts that called last. */
+  accountCalls(): Record<string, AccountCalls> {
+    return Object.fromEntries([...this.#accountCalls].map(([id, counted]) => [id, { ...counted }]));
   }
 
   requireCaller(request: FastifyRequest): Caller {
@@ -319,6 +327,13 @@ export class CallGate {
     const hasSlot = answer.slot || (await this.#slots.retryTake(slot));
     if (hasSlot) this.#slots.hold(request, reply, slot);
     return { ...answer, slot: hasSlot };
+  }
+
+  #countCall(accountId: string, status: number): void {
+    const counted = this.#accountCalls.get(accountId) ?? { calls: 0, refused: 0 };
+    counted.calls += 1;
+    if (LOAD_REFUSAL_STATUSES.includes(status)) counted.refused += 1;
+    if (counted.calls === 1) this.#accountCalls.set(accountId, counted);
   }
 
   #failureWindowKey(network: string): string {

@@ -2,7 +2,7 @@ import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { JobsContext } from '../context.ts';
 import { removeIntermediates } from '../intermediates.ts';
-import { type ClaimedItem, type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import type { ClaimedItem, ItemDocument, JobDocument } from '../job.ts';
 import { claimLossCounterOf, isPoisonItem, poisonItemOutcome } from '../rules.ts';
 import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { CompletionOptions, JobCompletion } from './completion.ts';
@@ -166,9 +166,7 @@ export class JobSweeps {
     let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of outputs) {
       const [item] = await this.#context.items.findByIndexes(jobId ?? '', [itemIndex ?? 0]);
-      const isItsOutcome =
-        item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
-      if (isItsOutcome) continue;
+      if (item?.outcome?.resultAssetId === _id) continue;
       await this.#context.assets.outputs.discard(accountId, _id);
       discarded += 1;
     }
