@@ -31,9 +31,9 @@ interface PlacedEntry extends ZipArchiveEntry {
   path: Buffer;
   /** The offset of the local header of the entry. */
   offset: number;
-  /** The sizes of the local header and of the directory header, including names and extra fields. */
-  localBytes: number;
-  centralBytes: number;
+  /** The extra fields of the local header and of the directory header. */
+  localExtra: Buffer;
+  centralExtra: Buffer;
 }
 
 /** A piece of an archive, whose offset and size are known before its bytes are made or read. */
@@ -68,7 +68,6 @@ const END_RECORD_BYTES = 22;
 const ZIP64_END_RECORD_BYTES = 56;
 const ZIP64_LOCATOR_BYTES = 20;
 const TIMESTAMP_FIELD_BYTES = 9;
-const EMPTY_BUFFER = Buffer.alloc(0);
 /** The largest value of a field of 16 or 32 bits. It means that the number is in a 64-bit field. */
 const ZIP64_MARKER_16_BITS = 0xffff;
 const ZIP64_MARKER_32_BITS = 0xffffffff;
@@ -94,7 +93,7 @@ export async function openZipArchive(
   const { placed, etag } = await placeEntries(entries, modifiedAt);
   const last = placed.at(-1);
   const directory = {
-    offset: last === undefined ? 0 : last.offset + last.localBytes + last.sizeBytes,
+    offset: last === undefined ? 0 : last.offset + localBytesOf(last) + last.sizeBytes,
     sizeBytes: centralBytesOf(placed),
     entries: placed.length,
   };
@@ -105,7 +104,8 @@ export async function openZipArchive(
   function* piecesFrom(start: number): Generator<ArchivePiece> {
     const first = placed.findLastIndex(({ offset }) => offset <= start);
     for (const entry of start < directory.offset ? placed.slice(first) : []) {
-      const { offset, sizeBytes, localBytes: header } = entry;
+      const { offset, sizeBytes } = entry;
+      const header = localBytesOf(entry);
       yield {
         offset,
         sizeBytes: header,
@@ -188,61 +188,52 @@ async function placeEntries(
 ): Promise<{ placed: PlacedEntry[]; etag: string }> {
   const tag = createHash('sha256').update(`${ARCHIVE_LAYOUT_ID}\n${modifiedAt.toISOString()}`);
   const placed: PlacedEntry[] = [];
-  let next = 0;
+  const timestamp = timestampField(modifiedAt);
+  let offset = 0;
   for (const entry of entries) {
     if (placed.length % ENTRIES_PER_TURN === ENTRIES_PER_TURN - 1) await nextTurn();
-    const offset = next;
-    const path = Buffer.from(entry.name);
-    const variable = path.length + TIMESTAMP_FIELD_BYTES;
-    const localBytes = LOCAL_HEADER_BYTES + variable + localZip64Field(entry).length;
-    const centralBytes = CENTRAL_HEADER_BYTES + variable + centralZip64Field({ ...entry, offset }).length;
-    next += localBytes + entry.sizeBytes;
-    placed.push({ ...entry, path, offset, localBytes, centralBytes });
+    const { name, sizeBytes } = entry;
+    const localExtra = extraFields(timestamp, [sizeBytes, sizeBytes]);
+    const centralExtra = extraFields(timestamp, [sizeBytes, sizeBytes, offset]);
+    const file = { ...entry, path: Buffer.from(name), offset, localExtra, centralExtra };
+    placed.push(file);
+    offset += localBytesOf(file) + sizeBytes;
     tag.update(`\n${entry.digest} ${entry.name}`);
   }
   return { placed, etag: `"${tag.digest('base64url').slice(0, 32)}"` };
 }
 
+function localBytesOf({ path, localExtra }: PlacedEntry): number {
+  return LOCAL_HEADER_BYTES + path.length + localExtra.length;
+}
+
 function centralBytesOf(entries: readonly PlacedEntry[]): number {
-  return entries.reduce((sum, { centralBytes }) => sum + centralBytes, 0);
-}
-
-function localZip64Field({ sizeBytes }: Pick<PlacedEntry, 'sizeBytes'>): Buffer {
-  return zip64Field([sizeBytes, sizeBytes]);
-}
-
-function centralZip64Field({ sizeBytes, offset }: Pick<PlacedEntry, 'sizeBytes' | 'offset'>): Buffer {
-  return zip64Field([sizeBytes, sizeBytes, offset]);
+  return entries.reduce(
+    (sum, { path, centralExtra }) => sum + CENTRAL_HEADER_BYTES + path.length + centralExtra.length,
+    0,
+  );
 }
 
 function localHeader(entry: PlacedEntry, modifiedAt: Date): Buffer {
-  const { path, sizeBytes, checksum } = entry;
-  const extra64 = localZip64Field(entry);
   const header = Buffer.alloc(LOCAL_HEADER_BYTES);
   header.write('PK\x03\x04', 'latin1');
-  writeCommonFields(header.subarray(4), { path, sizeBytes, checksum, extra64, modifiedAt });
-  return Buffer.concat([header, path, timestampField(modifiedAt), extra64]);
+  writeCommonFields(header.subarray(4), entry, entry.localExtra, modifiedAt);
+  return Buffer.concat([header, entry.path, entry.localExtra]);
 }
 
 function centralHeaders(entries: readonly PlacedEntry[], modifiedAt: Date): Buffer {
   const headers: Buffer[] = [];
   for (const entry of entries) {
-    const { path, sizeBytes, checksum, offset } = entry;
-    const extra64 = centralZip64Field(entry);
+    const { path, offset, centralExtra } = entry;
     const header = Buffer.alloc(CENTRAL_HEADER_BYTES);
     header.write('PK\x01\x02', 'latin1');
     header.writeUInt16LE(MADE_BY_UNIX | ZIP64_VERSION, 4);
-    writeCommonFields(header.subarray(6), { path, sizeBytes, checksum, extra64, modifiedAt });
+    writeCommonFields(header.subarray(6), entry, centralExtra, modifiedAt);
     header.writeUInt32LE(FILE_MODE * 0x10000, 38);
     header.writeUInt32LE(Math.min(offset, ZIP64_MARKER_32_BITS), 42);
-    headers.push(header, path, timestampField(modifiedAt), extra64);
+    headers.push(header, path, centralExtra);
   }
   return Buffer.concat(headers);
-}
-
-interface CommonHeaderFields extends Pick<PlacedEntry, 'path' | 'sizeBytes' | 'checksum'> {
-  extra64: Buffer;
-  modifiedAt: Date;
 }
 
 /**
@@ -250,11 +241,13 @@ interface CommonHeaderFields extends Pick<PlacedEntry, 'path' | 'sizeBytes' | 'c
  */
 function writeCommonFields(
   common: Buffer,
-  { path, sizeBytes, checksum, extra64, modifiedAt }: CommonHeaderFields,
+  { path, sizeBytes, checksum }: PlacedEntry,
+  extra: Buffer,
+  modifiedAt: Date,
 ): void {
   const size = Math.min(sizeBytes, ZIP64_MARKER_32_BITS);
   const { date, time } = dosDateTimeOf(modifiedAt);
-  common.writeUInt16LE(extra64.length === 0 ? ZIP_VERSION : ZIP64_VERSION, 0);
+  common.writeUInt16LE(extra.length === TIMESTAMP_FIELD_BYTES ? ZIP_VERSION : ZIP64_VERSION, 0);
   common.writeUInt16LE(UTF8_NAMES_FLAG, 2);
   // The compression method at offset 4 stays 0, which means stored.
   common.writeUInt16LE(time, 6);
@@ -263,18 +256,18 @@ function writeCommonFields(
   common.writeUInt32LE(size, 14);
   common.writeUInt32LE(size, 18);
   common.writeUInt16LE(path.length, 22);
-  common.writeUInt16LE(TIMESTAMP_FIELD_BYTES + extra64.length, 24);
+  common.writeUInt16LE(extra.length, 24);
 }
 
-/** The extra field for numbers that do not fit into 32 bits; empty when all fit. */
-function zip64Field(numbers: readonly number[]): Buffer {
+/** The field with the time, and a second one for the numbers that do not fit into 32 bits, if there are any. */
+function extraFields(timestamp: Buffer, numbers: readonly number[]): Buffer {
   const large = numbers.filter((number) => number >= ZIP64_MARKER_32_BITS);
-  if (large.length === 0) return EMPTY_BUFFER;
+  if (large.length === 0) return timestamp;
   const field = Buffer.alloc(4 + 8 * large.length);
   field.writeUInt16LE(0x0001, 0);
   field.writeUInt16LE(8 * large.length, 2);
   for (const [index, number] of large.entries()) field.writeBigUInt64LE(BigInt(number), 4 + 8 * index);
-  return field;
+  return Buffer.concat([timestamp, field]);
 }
 
 /** The extra field with the time in seconds of UTC, because the time in the header has no time zone. */

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /**
  * The declaration of a setting: its meaning and its values. A slice declares its settings in its config.ts.
  * config/index.ts collects them, reads the environment once and reports each violation in a sentence.
@@ -125,6 +127,14 @@ export function listSetting<T>(options: {
       return parsed.some((one) => one === undefined) ? undefined : (parsed as T[]);
     },
   };
+}
+
+/** Whether a text is a network as a CIDR, such as `10.0.0.0/8`. */
+export function isSubnet(text: string): boolean {
+  const [address = '', prefix = '', ...rest] = text.split('/');
+  const version = isIP(address);
+  const longestPrefix = version === 4 ? 32 : 128;
+  return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= longestPrefix;
 }
 
 /** The environment breaks at least one rule; `violations` has one sentence each. */

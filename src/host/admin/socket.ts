@@ -15,9 +15,15 @@ export function adminSocketPath(dataDir: string): string {
 
 const KEEP_ALIVE_INTERVAL_MS = 5_000;
 
-/** A line of the reply to a command. The last line has the answer or the error. */
-type ReplyLine = { progress: string } | { answer: CommandResult } | { error: string };
-type AttemptLine = { attempt: TailedAttempt } | { error: string };
+/**
+ * A line of a reply. That to a command ends with the answer or the error; a listener gets attempts until it
+ * disconnects.
+ */
+type ReplyLine =
+  | { progress: string }
+  | { answer: CommandResult }
+  | { attempt: TailedAttempt }
+  | { error: string };
 
 /**
  * Serves commands until it is closed. Only the server's own user can open the socket, and counts as the operator.
@@ -67,10 +73,7 @@ type CommandOrigin = Pick<CommandContext, 'by' | 'folder'>;
  */
 type AdminRequest = ({ words: readonly string[] } & CommandOrigin) | { listenTo: string };
 
-/**
- * Serves one request, which is JSON. A command is answered by ReplyLines; a listener gets an AttemptLine for each
- * attempt.
- */
+/** Serves one request, which is JSON. */
 async function serveConnection(
   socket: Socket,
   context: StoresCommandContext,
@@ -101,7 +104,7 @@ async function streamAttempts(
   endpointId: string,
 ): Promise<void> {
   const unsubscribe = await listenToAttempts(context, endpointId, (attempt) => {
-    socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
+    socket.write(`${JSON.stringify({ attempt } satisfies ReplyLine)}\n`);
   });
   // An empty line is written regularly, because only a write notices that the client has disconnected.
   const keepAlive = setInterval(() => socket.write('\n'), KEEP_ALIVE_INTERVAL_MS);
@@ -125,12 +128,9 @@ export async function askPrimary(
 ): Promise<CommandResult | null> {
   const socket = await connectToPrimary(dataDir);
   if (socket === null) return null;
-  socket.end(JSON.stringify({ words, by, folder } satisfies AdminRequest));
-  for await (const line of createInterface({ input: socket })) {
-    const reply = JSON.parse(line) as ReplyLine;
-    if ('error' in reply) throw new Error(reply.error);
+  for await (const reply of readReplies(socket, { words, by, folder })) {
     if ('answer' in reply) return reply.answer;
-    onProgress(reply.progress);
+    if ('progress' in reply) onProgress(reply.progress);
   }
   throw new Error('The service ended before it answered: ask again, and look at its log.');
 }
@@ -147,14 +147,23 @@ export async function listenThroughPrimary(
 ): Promise<boolean> {
   const socket = await connectToPrimary(dataDir);
   if (socket === null) return false;
-  socket.end(JSON.stringify({ listenTo: endpointId } satisfies AdminRequest));
+  for await (const reply of readReplies(socket, { listenTo: endpointId }))
+    if ('attempt' in reply) onAttempt(reply.attempt);
+  return true;
+}
+
+/**
+ * Sends a request, and reads the lines of its reply.
+ * @throws Error with the message of the primary.
+ */
+async function* readReplies(socket: Socket, request: AdminRequest) {
+  socket.end(JSON.stringify(request));
   for await (const line of createInterface({ input: socket })) {
     if (line === '') continue;
-    const parsed = JSON.parse(line) as AttemptLine;
-    if ('error' in parsed) throw new Error(parsed.error);
-    onAttempt(parsed.attempt);
+    const reply = JSON.parse(line) as ReplyLine;
+    if ('error' in reply) throw new Error(reply.error);
+    yield reply;
   }
-  return true;
 }
 
 /**

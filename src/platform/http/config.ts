@@ -1,5 +1,12 @@
 import { isIP } from 'node:net';
-import { choiceSetting, integerSetting, type Setting, textSetting, urlSetting } from '../setting.ts';
+import {
+  choiceSetting,
+  integerSetting,
+  isSubnet,
+  type Setting,
+  textSetting,
+  urlSetting,
+} from '../setting.ts';
 
 export const httpSettings = {
   HOST: textSetting({
@@ -93,14 +100,8 @@ function isOrigin(text: string): boolean {
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** Whether a text is an IP address, a CIDR, or the name of a network. */
+/** Whether a text is an IP address, a CIDR other than that of all addresses, or the name of a network. */
 function isNetwork(given: string): boolean {
   const text = given.trim();
-  if (NAMED_NETWORKS.includes(text)) return true;
-  const [address = '', prefix, ...rest] = text.split('/');
-  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
-  if (bits === 0 || rest.length > 0) return false;
-  return (
-    prefix === undefined || (/^[0-9]{1,3}$/.test(prefix) && Number(prefix) > 0 && Number(prefix) <= bits)
-  );
+  return NAMED_NETWORKS.includes(text) || isIP(text) !== 0 || (isSubnet(text) && !/\/0+$/.test(text));
 }

@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { flagSetting, listSetting } from '../setting.ts';
+import { flagSetting, isSubnet, listSetting } from '../setting.ts';
 
 export const outboundSettings = {
   OUTBOUND_ALLOWED_SUBNETS: listSetting({
@@ -13,10 +12,3 @@ export const outboundSettings = {
     fallback: false,
   }),
 };
-
-function isSubnet(text: string): boolean {
-  const [address = '', prefix = '', ...rest] = text.split('/');
-  const version = isIP(address);
-  const longestPrefix = version === 4 ? 32 : 128;
-  return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= longestPrefix;
-}

@@ -65,11 +65,9 @@ const SCAN_SLICE_BYTES = 512 * 1024;
 
 /** A list or an object whose end is not reached yet. */
 interface OpenContainer {
-  isList: boolean;
   openedAt: number;
-  /** The entries parsed so far: `list` for a list, `object` for an object. */
-  list: unknown[];
-  object: Record<string, unknown>;
+  /** The entries parsed so far. */
+  value: unknown[] | Record<string, unknown>;
   /** Start of the part that is not parsed yet. */
   pieceAt: number;
   /** The start of the last entry of the list or object. */
@@ -116,11 +114,12 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       inner.entryAt = index + 1;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       const inner = open.pop();
-      if (inner?.isList !== (byte === CLOSE_LIST)) throw unexpectedTokenError(raw, index);
+      if (inner === undefined || Array.isArray(inner.value) !== (byte === CLOSE_LIST))
+        throw unexpectedTokenError(raw, index);
       if (!inner.isCut && index - inner.openedAt < JSON_PIECE_BYTES) continue;
       addLastPiece(raw, inner, index);
       yield;
-      const value = inner.isList ? inner.list : inner.object;
+      const { value } = inner;
       const outer = open.at(-1);
       if (outer !== undefined) addParsedEntry(raw, outer, inner.openedAt, index + 1, value);
       else if (root !== undefined) throw unexpectedTokenError(raw, inner.openedAt);
@@ -140,8 +139,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 function openContainer(isList: boolean, openedAt: number): OpenContainer {
   const inside = openedAt + 1;
-  const empty = { list: [], object: {}, isCut: false, isBehindEntry: false };
-  return { ...empty, isList, openedAt, pieceAt: inside, entryAt: inside };
+  const value = isList ? [] : {};
+  return { openedAt, value, pieceAt: inside, entryAt: inside, isCut: false, isBehindEntry: false };
 }
 
 /** Parses a text without a large list or object. */
@@ -158,9 +157,9 @@ function addEntryText(raw: Buffer, into: OpenContainer, to: number): void {
   into.isCut = true;
   if (isEmpty) return;
   const text = raw.toString('utf8', from, to);
-  if (into.isList) {
-    for (const entry of parseJsonText(`[${text}]`, from - 1) as unknown[]) into.list.push(entry);
-  } else Object.assign(into.object, parseJsonText(`{${text}}`, from - 1));
+  if (Array.isArray(into.value)) {
+    for (const entry of parseJsonText(`[${text}]`, from - 1) as unknown[]) into.value.push(entry);
+  } else Object.assign(into.value, parseJsonText(`{${text}}`, from - 1));
 }
 
 /** Adds the last entries before the end of a list or object. */
@@ -173,14 +172,14 @@ function addLastPiece(raw: Buffer, into: OpenContainer, to: number): void {
 function addParsedEntry(raw: Buffer, into: OpenContainer, from: number, to: number, value: unknown): void {
   if (into.isBehindEntry) throw unexpectedTokenError(raw, from);
   if (into.entryAt > into.pieceAt) addEntryText(raw, into, into.entryAt - 1);
-  if (into.isList) {
+  if (Array.isArray(into.value)) {
     if (!isOnlyWhitespace(raw, into.entryAt, from)) throw unexpectedTokenError(raw, from);
-    into.list.push(value);
+    into.value.push(value);
   } else {
     const before = raw.toString('utf8', into.entryAt, from);
     const [name] = Object.keys(parseJsonText(`{${before}null}`, into.entryAt - 1) as object);
     if (name === undefined) throw unexpectedTokenError(raw, from);
-    into.object[name] = value;
+    into.value[name] = value;
   }
   into.pieceAt = to;
   into.entryAt = to;
