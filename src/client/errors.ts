@@ -17,6 +17,7 @@ export interface Fix {
    * sent as the file, send the bytes in its place.
    */
   decode?: 'base64' | 'data-url';
+  encode?: 'percent';
 }
 
 /** One of several mistakes in a refused call. */

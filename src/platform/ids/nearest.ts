@@ -29,8 +29,8 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** The separators before the last part of a name, as in `image/png` and `job.completed`. */
-const TAIL_SEPARATORS = ['/', '.'];
+/** The separators before the last part of a name, as in `image/png`, `job.completed` and `builtin-avatar`. */
+const TAIL_SEPARATORS = ['/', '.', '-'];
 
 /** The names of this service that a foreign name may stand for. */
 const NAMES_BY_FOREIGN_NAME = Map.groupBy(

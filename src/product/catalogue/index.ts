@@ -10,7 +10,7 @@ import { analyzeOp, editOp, expandOp, generateOp, removeBackgroundOp, upscaleOp 
 import { readCodesOp, readMetadataOp, readTextOp } from './ops/reading.ts';
 import { renderTemplateOp } from './ops/render-template.ts';
 import { compareOp, overlayOp } from './ops/second-pictures.ts';
-import { adaptParameter } from './parameters.ts';
+import { adaptParameter, OUTPUT_FORMATS } from './parameters.ts';
 import { defineImageOp } from './pixel-op.ts';
 
 const { blur, rotate, trim } = OPERATIONS;
@@ -134,13 +134,17 @@ export const WITHIN_ANY_PARAMETERS: WithinKeyword = {
 };
 
 /**
- * The step that was probably meant by a key and its value: `resize` with its parameters, `grayscale` with true, or
- * `blur` with the value of its only parameter. Undefined if the key is not the name of an op.
+ * The step that was probably meant by a key and its value: `resize` with its parameters, `grayscale` with true, `blur`
+ * with the value of its only parameter, or `webp` with the parameters of a conversion. Undefined if the key is no such
+ * name.
  */
 export function findStepMeantByKey(
   key: string,
   value: unknown,
 ): { op: string; parameters?: Record<string, unknown> } | undefined {
+  const [format] = likelyNames(key, OUTPUT_FORMATS, Number.POSITIVE_INFINITY);
+  if (format !== undefined && (value === true || isJsonObject(value)))
+    return { op: 'convert', parameters: { format, ...(isJsonObject(value) && value) } };
   const [name, ...others] = likelyNames(key, OP_NAMES);
   const op = others.length === 0 ? findOp(name) : undefined;
   if (op === undefined) return undefined;

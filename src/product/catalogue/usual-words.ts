@@ -1,4 +1,4 @@
-import { requestLineCorrections } from '../../platform/http/errors/corrections.ts';
+import { requestLineCorrections, siblingPath } from '../../platform/http/errors/corrections.ts';
 import type { SentField } from '../../platform/http/errors/errors.ts';
 import type { MeantCall } from '../../platform/http/errors/unknown-routes.ts';
 import {
@@ -10,6 +10,7 @@ import {
 import { hintFirst, likelyNames } from '../../platform/ids/nearest.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import { endpointOf, type Op, TRANSFORM_ENDPOINT } from './op.ts';
+import { OUTPUT_FORMATS } from './parameters.ts';
 
 /**
  * Words that other services use for an op, the ops of this service that do it, and a sentence on how to do the same
@@ -89,6 +90,15 @@ export function suggestOp(name: string, path: string, known: readonly string[] =
   // Some services name an op by a path, such as `/image/resize`.
   const word = name.slice(name.lastIndexOf('/') + 1);
   const way = findHint(word);
+  const [, format] = /^(?:to[-_ ]?)?(\w+)$/i.exec(word) ?? [];
+  const [meant] = likelyNames(format ?? '', OUTPUT_FORMATS, Number.POSITIVE_INFINITY);
+  if (meant !== undefined) {
+    const corrections = [
+      { param: path, replace: 'convert' },
+      { param: siblingPath(path, 'format'), add: meant },
+    ];
+    return { hint: ` convert does it, with format=${meant}.`, corrections };
+  }
   if (way === undefined) return suggestWord(word, known, path);
   return { hint: ` ${way.sentence}`, corrections: [], suggest: [...way.ops] };
 }
@@ -109,8 +119,9 @@ export function faceSentence(value: string): string | undefined {
 
 /** The calls of the ops that a word names, such as `resize` at the end of a path. Misspelt words name none. */
 export function findOpCalls(word: string): MeantCall[] {
-  const exact = likelyNames(word, OP_NAMES, Number.POSITIVE_INFINITY);
-  const names = exact.length === 1 ? exact : (findHint(word)?.ops ?? []);
+  const hinted = findHint(word)?.ops ?? [];
+  const exact = hinted.length === 1 ? hinted : likelyNames(word, OP_NAMES, Number.POSITIVE_INFINITY);
+  const names = exact.length === 1 ? exact : hinted;
   return names.flatMap((name) => {
     const op = findOp(name);
     return op === undefined ? [] : [callOf(op)];

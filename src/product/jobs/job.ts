@@ -222,7 +222,7 @@ export interface ItemOutcome {
   resultAssetId?: string;
   /** A JSON answer, stored as text because callers choose its keys. */
   output?: string;
-  achieved?: Record<string, number | boolean>;
+  achieved?: Record<string, number | boolean | string>;
   /** The warnings that a synchronous call would return for the same work; absent if there are none. */
   warnings?: CallWarning[];
   errorCode?: ErrorCode;

@@ -151,7 +151,8 @@ export function checkPresetWidths(widths: readonly number[] | undefined, param: 
   const at = widths?.findIndex((width, index) => index > 0 && width <= (widths[index - 1] ?? 0)) ?? -1;
   if (at === -1) return;
   const message = `${param} must ascend, each width once: ${widths?.[at]} stands behind ${widths?.[at - 1]}.`;
-  throw invalidParamError(param, message, { received: widths });
+  const replace = [...new Set(widths)].toSorted((one, other) => one - other);
+  throw invalidParamError(param, message, { received: widths }, [{ param, replace }]);
 }
 
 /**

@@ -6,6 +6,7 @@ import { requireReadableHeader } from '../../imaging/images/source.ts';
 import { checkImageContentType, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CallCorrection } from '../../platform/http/errors/corrections.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
@@ -107,10 +108,14 @@ function checkPairContentType(request: FastifyRequest): void {
   if (mediaTypeOf(request).startsWith('image/')) throw missingOtherImageError();
 }
 
-function missingOtherImageError(): ApiError {
+/** @param others the names of files in the body that are neither `file` nor `other`. */
+function missingOtherImageError(others: readonly string[] = []): ApiError {
   const message =
     'The second image is missing: send both as multipart parts (curl: -F file=@one.jpg -F other=@two.jpg), or as JSON with assetId and otherAssetId.';
-  return invalidParamError('other', message, { missing: ['other'] });
+  const [param, ...more] = others;
+  const isMeant = param !== undefined && more.length === 0;
+  const corrections: CallCorrection[] = isMeant ? [{ param, rename: 'other', in: 'part' }] : [];
+  return invalidParamError('other', message, { missing: ['other'] }, corrections);
 }
 
 async function readImagePair(request: FastifyRequest): Promise<ImagePair> {
@@ -124,11 +129,11 @@ async function readImagePair(request: FastifyRequest): Promise<ImagePair> {
   using multipart = await Multipart.open(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
     fileLimitBytes: MAX_IMAGE_BYTES,
-    further: { remedy: 'name the second one "other"', keeps: (name) => name === 'other' },
+    further: { remedy: 'name the second one "other"', keeps: (name) => name === 'other', needs: 'other' },
   });
   const file = await readFilePart(multipart.file);
   const [other, second] = await multipart.additionalFiles();
-  if (other === undefined) throw missingOtherImageError();
+  if (other === undefined) throw missingOtherImageError(multipart.otherFileNames);
   if (second !== undefined) throw invalidParamError('other', 'other is given more than once: send it once.');
   const fields = await multipart.fields();
   refuseUndeclaredFields(Object.keys(fields), fields, PAIR_SCHEMA);

@@ -314,19 +314,19 @@ export function parseImageUrl(value: unknown, param: string, takesFile = false):
   const [replace, ...others] = isData ? [] : urlsIn(url);
   const corrections = takesFile ? decodingCorrections(param, url) : [];
   if (replace !== undefined && others.length === 0) corrections.push({ param, replace });
-  // The field for an asset is assetId instead of url, and otherAssetId instead of otherUrl.
   const rename = param.replace(/url$/, 'assetId').replace(/Url$/, 'AssetId');
   if (/^ast_\w+$/.test(url)) corrections.push({ param, rename });
   const details = { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) };
   throw invalidParamError(param, message, details, corrections);
 }
 
-/** The URLs within a longer text, such as `[photo](https://a.example/b.jpg)` or `<https://a.example/b.jpg>`. */
+/** The URLs within a longer text, such as `[photo](https://a.example/b.jpg)`, or the id in `asset://ast_…`. */
 function urlsIn(text: string): string[] {
-  return text.slice(0, MAX_CHARACTERS_SEARCHED_FOR_URL).match(/https?:\/\/[^\s<>()[\]"'`]+/gi) ?? [];
+  const searched = text.slice(0, MAX_SEARCHED_CHARACTERS);
+  return searched.match(/https?:\/\/[^\s<>()[\]"'`]+|(?<=^asset:\/*)ast_\w+/gi) ?? [];
 }
 
-const MAX_CHARACTERS_SEARCHED_FOR_URL = 4_000;
+const MAX_SEARCHED_CHARACTERS = 4_000;
 
 /**
  * The URL that was probably meant by an address without a scheme. Empty if the host cannot be on the public internet.

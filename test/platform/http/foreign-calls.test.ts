@@ -38,3 +38,27 @@ t.test('a program can correct the calls of other services by the data of the ref
     `${tally.nothing} are mended by sentences alone`,
   );
 });
+
+t.test('a bare # in the address of a call is named, and which value to encode', async (t) => {
+  const query = (background: string) => `/images/transform?op=flatten&background=${background}`;
+  const cut = await server.call(query('#ff0000'), { key, body: png, type: 'image/png' });
+  t.same(cut.json.error.details.fix, [{ param: 'background', in: 'query', encode: 'percent' }]);
+  const encoded = await server.call(query('%23ff0000'), { key, body: png, type: 'image/png' });
+  t.equal(encoded.status, 200);
+});
+
+t.test('an image that was sent as JSON is sent with its own type', async (t) => {
+  const jpeg = new Uint8Array(await sharp(png).jpeg().toBuffer());
+  for (const path of ['/images/transform?op=flip', '/images/metadata', '/assets/upload']) {
+    const { json } = await server.call(path, { key, body: jpeg, type: 'application/json' });
+    t.same(json.error.details.fix, [{ param: 'Content-Type', replace: 'image/jpeg', in: 'header' }], path);
+  }
+});
+
+t.test('a thumbnail by one side is proposed as a square', async (t) => {
+  const { json } = await server.call('/images/transform?op=thumbnail&width=120', {
+    ...{ key, body: png, type: 'image/png' },
+  });
+  const [step] = json.error.details.instead[0].steps;
+  t.match(step, { op: 'resize', parameters: { width: 120, height: 120, fit: 'cover' } });
+});

@@ -89,7 +89,9 @@ t.test('a target that was reached is told', async (t) => {
   );
   const parameters = { format: 'jpeg', maxBytes: 3_000 };
   const { json } = await submit(server, key, { op: 'compress', assetIds: [noise], parameters, wait: 30 });
-  t.match(json.data.items, [{ status: 'COMPLETED', achieved: { bytes: Number, trials: Number } }]);
+  t.match(json.data.items, [
+    { status: 'COMPLETED', achieved: { format: 'jpeg', bytes: Number, trials: Number } },
+  ]);
   t.ok(json.data.items[0].achieved.bytes <= 3_000);
 });
 

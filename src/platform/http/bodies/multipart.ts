@@ -43,6 +43,8 @@ interface MultipartOptions {
     /** The advice in the error about a second `file`. */
     remedy: string;
     keeps(name: string): boolean;
+    /** The name of a second file that the call needs. */
+    needs?: string;
   };
 }
 
@@ -196,7 +198,7 @@ export class Multipart implements Disposable {
     this.#checkSize(Math.max(1, this.#fileParts.length));
     // `finish` occurs after an error as well.
     if (this.#hasFailed) return;
-    this.#firstFile.reject(missingFileError(this.#fields, this.otherFileNames));
+    this.#firstFile.reject(missingFileError(this.#fields, this.otherFileNames, this.#options.further?.needs));
     this.#laterFiles.push(null);
     this.#ended.resolve();
   }
@@ -271,12 +273,17 @@ function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles:
  * The error for a body without a file.
  * @param fields the text fields of the body. One of them may hold the address or the id of an image.
  * @param otherFileNames the names of the other files in the body.
+ * @param second the name of a second file that the call needs.
  */
 function missingFileError(
   fields: Readonly<Record<string, string>>,
   otherFileNames: readonly string[],
+  second?: string,
 ): ApiError {
-  const [other, another] = otherFileNames;
+  const [other] = otherFileNames;
+  const needed = ['file', ...(second === undefined ? [] : [second])];
+  const missing = needed.filter((name) => !otherFileNames.includes(name));
+  const unknown = otherFileNames.filter((name) => !needed.includes(name));
   const found =
     'file' in fields
       ? 'a part named "file" that is text, not a file'
@@ -290,7 +297,9 @@ function missingFileError(
     'file',
     `The multipart body has ${found}: ${hint}.`,
     { missing: ['file'], received: other, ...(named && { instead: [named] }) },
-    other === undefined || another !== undefined ? [] : [{ param: other, rename: 'file', in: 'part' }],
+    unknown.length === missing.length
+      ? unknown.map((param, at) => ({ param, rename: missing[at] as string, in: 'part' }))
+      : [],
   );
 }
 

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors/errors.ts';
+import { headerCorrections } from '../errors/corrections.ts';
+import { ApiError, invalidParamError } from '../errors/errors.ts';
 import { emptyBodyError, LARGE_JSON_BODY_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { LargeBodyQueue } from './large-bodies.ts';
 import { collectBody } from './streamed-body.ts';
@@ -94,6 +95,7 @@ export function installBodyParsing(app: FastifyInstance, ownerOf: (request: Fast
   const large = new LargeBodyQueue();
   app.decorateRequest('readJson', async function readJson() {
     const raw = await collectBody(this.body as Readable, this, MAX_JSON_BODY_BYTES, 'body');
+    refuseImage(raw);
     return raw.length > LARGE_JSON_BODY_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);
   });
   app.addHook('preValidation', (request, _reply, done) => {
@@ -116,6 +118,24 @@ function setMissingBody(request: FastifyRequest): void {
   if (config.body === 'stream' || schema?.body === undefined) return;
   if (config.body !== 'optional') throw emptyBodyError(schema.body);
   request.body = {};
+}
+
+/** How the files of each media type begin, as Latin-1 text. */
+const IMAGE_SIGNATURES: Readonly<Record<string, RegExp>> = {
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/png': /^\x89PNG/,
+  'image/gif': /^GIF8/,
+  'image/webp': /^RIFF.{4}WEBP/s,
+  'image/avif': /^.{4}ftypavif/s,
+};
+
+/** Refuses an image that was sent as JSON. */
+function refuseImage(raw: Buffer): void {
+  const beginning = raw.toString('latin1', 0, 12);
+  const type = Object.keys(IMAGE_SIGNATURES).find((one) => IMAGE_SIGNATURES[one]?.test(beginning));
+  if (type === undefined) return;
+  const message = `The body is a file of ${type}, but its Content-Type says JSON: send the header "Content-Type: ${type}".`;
+  throw invalidParamError('body', message, undefined, headerCorrections('Content-Type', type));
 }
 
 function unsupportedTypeError(received: string, uploadsAt: string | undefined): ApiError {

@@ -4,7 +4,8 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`, and may lead
  * into a field that is JSON text. A path that begins with a field of the query refers to the query, and any other to
  * the body. `in` names another place: a header, a file part of a form, or the request line (`method` or `path`).
- * `decode`: the text of a field or of the file is decoded and sent as the file. `share`: a share of a side of the
+ * `decode`: the text of a field or of the file is decoded and sent as the file. `encode`: the value of a field of the
+ * query is percent-encoded in the URL, because its `#` has cut off the URL. `share`: a share of a side of the
  * picture, which is converted to pixels before the caller gets the change.
  */
 export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' | 'part' | 'request' } & (
@@ -13,6 +14,7 @@ export type CallCorrection = { param: string; in?: 'query' | 'body' | 'header' |
   | { add: unknown }
   | { remove: true }
   | { decode: 'base64' | 'data-url' }
+  | { encode: 'percent' }
   | { share: number }
 );
 
@@ -55,7 +57,8 @@ export function requestLineCorrections(line: { method?: string; path?: string })
 export function changesMoreThanFields(correction: CallCorrection): boolean {
   const { param, in: place = 'body' } = correction;
   const isWholeBody = param === 'body' && 'replace' in correction;
-  return !['query', 'body'].includes(place) || 'decode' in correction || isWholeBody;
+  const isRead = !('decode' in correction || 'encode' in correction);
+  return !['query', 'body'].includes(place) || !isRead || isWholeBody;
 }
 
 /**
@@ -99,7 +102,7 @@ function applyToContainer(container: unknown, correction: CallCorrection, isText
   const sent = valueAt(container, path);
   if ((sent === undefined) !== 'add' in correction) return null;
   if ('add' in correction) return withValue(container, path, correction.add, isText);
-  if ('share' in correction || 'decode' in correction) return null;
+  if ('share' in correction || 'decode' in correction || 'encode' in correction) return null;
   if ('replace' in correction) return withValue(container, path, correction.replace, isText);
   const without = withValue(container, path, undefined, isText);
   if ('remove' in correction) return without;

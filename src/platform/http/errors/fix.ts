@@ -51,12 +51,24 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
     await recheck?.(request, corrected);
   };
   const size = async () => (await pictureSize?.(request, sent)) ?? null;
+  if (isCutByFragment(refusal, request))
+    return refusal.withDetails({ fix: [{ param: refusal.path, in: 'query', encode: 'percent' }] });
   return withBodyCorrections(refusal, request)
     .then((corrected) => withProvenFix(corrected, sent, check, size))
     .catch((error: unknown) => {
       request.log.error({ err: error }, 'The corrections of a refusal could not be proven');
       return refusal;
     });
+}
+
+/**
+ * Whether a field is refused that is empty and ends the query. An unescaped # in its value has then ended the URL, and
+ * the client has the rest.
+ */
+function isCutByFragment({ code, path }: ApiError, { url }: FastifyRequest): boolean {
+  return (
+    code === 'invalid_param' && /[?&]$/.test(url.slice(0, -`${path}=`.length)) && url.endsWith(`${path}=`)
+  );
 }
 
 /** The most bytes of a body with an unsupported media type that are read to correct it. */

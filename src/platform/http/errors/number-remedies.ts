@@ -115,10 +115,22 @@ function shareForPercentage(value: number, { type, minimum = 0, maximum }: TSche
  */
 const MIN_PERCENTAGE = 2;
 
-/** The remedy for a number with a per cent sign, in a field for a percentage, a share, another number, or pixels. */
-function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): Remedy {
+/** The largest upper bound of the fields that are factors, such as a brightness. */
+const MAX_FACTOR = 10;
+
+/**
+ * The remedy for a number with a per cent sign, in a field for a percentage, a share, a factor, another number, or
+ * pixels.
+ */
+function shareRemedy(
+  percent: number,
+  { type, minimum = 0, maximum = Number.POSITIVE_INFINITY }: TSchema,
+): Remedy {
   if (maximum === 100) return { says: ` Send ${percent} without the unit.`, replace: percent };
-  if (maximum === 1) return { says: ` Send ${percent / 100}.`, replace: percent / 100 };
+  const factor = percent / 100;
+  if (maximum === 1) return { says: ` Send ${factor}.`, replace: factor };
+  const isFactor = minimum >= 0 && maximum <= MAX_FACTOR && factor >= minimum && factor <= maximum;
+  if (type === 'number' && isFactor) return suggestionRemedy([factor]);
   if (type === 'number') return { says: ' A share is not taken: send a number without a unit.' };
   return sharePixelsRemedy(percent / 100);
 }

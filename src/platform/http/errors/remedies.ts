@@ -16,11 +16,13 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
       return { says: ' Send it as JSON, and not as the text of it.', replace: parsed };
   }
   if (isListOf(schema, 'string') && typeof value === 'string') return textForListRemedy(value);
-  if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
-    return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
-  if (isListOf(schema, 'object') && isJsonObject(value)) return objectForListRemedy(value, schema.items);
+  if (isListOf(schema, 'integer')) return numbersForListRemedy(value);
+  if (schema.type === 'array' && isJsonObject(value) && takesObjects(schema))
+    return objectForListRemedy(value, schema.items);
   if (schema.type === 'string' && typeof value === 'number')
-    return { says: ' Send it as text.', replace: String(value) };
+    return schema.pattern === undefined
+      ? { says: ' Send it as text.', replace: String(value) }
+      : patternRemedy(String(value), schema.pattern);
   if (schema.type === 'string' && isJsonObject(value)) return wrappedTextRemedy(value);
   if (schema.type === 'object' && Array.isArray(value) && value.length === 1 && isJsonObject(value[0]))
     return { says: ' Send the object itself.', replace: value[0] };
@@ -37,6 +39,8 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
       ? flatRowsRemedy(value, schema.items)
       : textForListRemedy(value);
   if (Array.isArray(value)) return wordListRemedy(value, schema);
+  const percent = shareAsPercentRemedy(Number(value), schema);
+  if (percent !== undefined) return percent;
   const number = alternativesOf(schema).find(({ type }) => NUMBER_TYPES.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
   if (remedy.says !== '' || !['string', 'boolean'].includes(typeof value)) return remedy;
@@ -60,6 +64,23 @@ function textForListRemedy(value: string): Remedy {
   if (entries.length > 1 && !entries.includes(''))
     return { says: ' Send a list of texts.', replace: entries };
   return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+}
+
+/** The remedy for one number, or a text with several, in place of a list of numbers. Widths may end with `w`. */
+function numbersForListRemedy(value: unknown): Remedy {
+  const words = String(value)
+    .trim()
+    .split(/[\s,;]+/);
+  if (!words.every((word) => /^\d+(w|px)?$/.test(word))) return { says: '' };
+  return { says: ' Send a list of numbers.', replace: words.map((word) => Number.parseInt(word, 10)) };
+}
+
+/** The remedy for a share, 0 to 1, in a field that accepts shares as a text in percent, such as `5%`. */
+function shareAsPercentRemedy(share: number, schema: TSchema): Remedy | undefined {
+  const isShare = share > 0 && share < 1 && exampleTextsOf(schema).some((text) => text.endsWith('%'));
+  if (!isShare) return undefined;
+  const replace = `${Number((share * 100).toPrecision(6))}%`;
+  return { says: ` Did you mean ${replace}?`, replace };
 }
 
 /**
@@ -197,6 +218,11 @@ function booleanRemedy(value: unknown): Remedy {
   return flag === undefined ? { says: '' } : { says: ` Send ${flag}.`, replace: flag };
 }
 
+/** Whether the entries of a list may be objects: they are, or their type is not checked here. */
+function takesObjects(schema: TSchema): boolean {
+  return isListOf(schema, 'object') || schema.items?.type === undefined;
+}
+
 function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'integer'): boolean {
   if (type !== 'array') return false;
   const documented: TSchema = items.documented ?? {};
@@ -207,11 +233,13 @@ function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'i
 const NUMBER_SEPARATORS = [':', '..', 'x'];
 
 /**
- * The remedy for a text that does not match a pattern. If the text is two numbers, their separator is corrected. If the
- * pattern is that of a slug, the text is written in lower case, with hyphens for all other characters.
+ * The remedy for a text that does not match a pattern. An aspect ratio in decimals is written as two numbers. If the
+ * text is two numbers, their separator is corrected. If the pattern is that of a slug, the text is written in lower
+ * case, with hyphens for all other characters.
  */
 function patternRemedy(value: string, pattern: string): Remedy {
-  const remedy = separatorRemedy(value, pattern);
+  const ratio = decimalRatioRemedy(value, pattern);
+  const remedy = ratio.says === '' ? separatorRemedy(value, pattern) : ratio;
   const slug = value
     .slice(0, MAX_SLUG_CHARACTERS)
     .toLowerCase()
@@ -238,6 +266,26 @@ function separatorRemedy(value: string, pattern: string): Remedy {
   if (replace !== undefined) return { says: ` Send ${replace}.`, replace };
   if (ratio === undefined) return { says: '' };
   return suggestionRemedy(sizesOfRatio(ratio).filter((size) => accepted.test(size)));
+}
+
+/** The largest second number of an aspect ratio that is found for a decimal number. */
+const MAX_RATIO_HEIGHT = 100;
+
+/**
+ * The remedy for an aspect ratio in decimals, such as 1.5 or 1.78 for 3:2 or 16:9: the smallest numbers that round to
+ * it.
+ */
+function decimalRatioRemedy(value: string, pattern: string): Remedy {
+  const [, decimals] = /^\d{1,3}(?:\.(\d+))?$/.exec(value.trim()) ?? [];
+  const number = Number(value);
+  const error = decimals === undefined ? 0 : 0.5 * 10 ** -decimals.length;
+  for (let height = 1; height <= MAX_RATIO_HEIGHT; height += 1) {
+    const width = Math.round(number * height);
+    const replace = `${width}:${height}`;
+    if (Math.abs(width / height - number) <= error && new RegExp(pattern).test(replace))
+      return { says: ` Did you mean ${replace}?`, replace };
+  }
+  return { says: '' };
 }
 
 /** The aspect ratio in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */

@@ -117,10 +117,12 @@ function recognizeKeyAsValue({ names: [name], sent, schema }: MisshapenObject): 
 
 /**
  * Recognises an undeclared object, or its JSON text, around declared fields: `{"viewport": {"width": 9, "height": 9}}`.
+ * The object may be the only entry of a list, such as `{"jobs": [{"op": "flip"}]}`.
  */
 function recognizeWrapper({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   const { [name]: value } = sent;
-  const inner = typeof value === 'string' ? parseJsonOrUndefined(value) : value;
+  const opened = typeof value === 'string' ? parseJsonOrUndefined(value) : value;
+  const inner = Array.isArray(opened) && opened.length === 1 ? opened[0] : opened;
   if (!isJsonObject(inner) || Object.keys(inner).length === 0 || isMisspelt(name, schema)) return undefined;
   return { of: [name], by: inner };
 }
@@ -161,15 +163,15 @@ export function recognizeNameWithUnit({
 
 /**
  * Recognises a value that was sent as the name of a flag: `{"horizontal": true}` is the value `horizontal` of the field
- * `axis`.
+ * `axis`, and `smart` is the value `attention` of the field `gravity`.
  */
 function recognizeFlag({ names: [name], sent, schema }: MisshapenObject): Reshaping | undefined {
   if (String(sent[name]) !== 'true') return undefined;
   const fields = Object.entries<TSchema>(schema.properties ?? {});
-  const [field, ...others] = fields.flatMap(([one, { enum: words = [] }]) =>
-    words.includes(name) ? [one] : [],
+  const [by, ...others] = fields.flatMap(([one, { enum: words = [] }]) =>
+    likelyNames(name, words, Number.POSITIVE_INFINITY).map((word) => ({ [one]: word })),
   );
-  return field === undefined || others.length > 0 ? undefined : { of: [name], by: { [field]: name } };
+  return by === undefined || others.length > 0 ? undefined : { of: [name], by };
 }
 
 /** Matches the beginnings of names that deny what the rest of the name says. */

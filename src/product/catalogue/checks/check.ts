@@ -20,7 +20,7 @@ import {
 } from '../../../platform/http/errors/violations.ts';
 import { likelyNames } from '../../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { OPS } from '../index.ts';
+import { findOp, findStepMeantByKey, OPS } from '../index.ts';
 import type { CheckedParameters, GivenParameters, Op, ParameterViolation, PixelOp } from '../op.ts';
 import { faceSentence } from '../usual-words.ts';
 import { CUT_BY_FRAGMENT_HINT, colourHint, type ValueHint } from './colours.ts';
@@ -100,6 +100,8 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
   );
   const named = takers.slice(0, MAX_NAMED_OPS);
+  const step = findStepMeantByKey(key, sent[key] === 'true' ? true : sent[key]);
+  if (step !== undefined && step.op !== op.op) return furtherStepHint(op, key, step, sent);
   if (named.length === 0) return otherUnitHint(op, key, sent);
   const take = named.length === 1 ? 'takes' : 'take';
   const says = ` ${named.map((taker) => taker.op).join(', ')} ${take} it: send several ops as steps.`;
@@ -116,6 +118,22 @@ function otherOpsHint(op: Op, key: string, sent: GivenParameters): OtherOpsHint 
   return { says, ...(instead.length > 0 && { instead }) };
 }
 
+/** The hint for a parameter that means a further step, such as `rotate=90` beside the parameters of resize. */
+function furtherStepHint(
+  op: Op,
+  key: string,
+  { op: name, parameters = {} }: { op: string; parameters?: GivenParameters },
+  { [key]: _, ...own }: GivenParameters,
+): OtherOpsHint {
+  const further = findOp(name);
+  const steps = [
+    parseValidStep(op, Object.entries(own)),
+    further?.runs === 'pass' ? parseValidStep(further, Object.entries(parameters)) : undefined,
+  ];
+  const says = ` ${name} is an op of its own: send several ops as steps.`;
+  return steps.includes(undefined) ? { says } : { says, instead: [{ steps: steps as ValidStep[] }] };
+}
+
 /** The hint for a parameter that another op has in another unit, such as `maxKB` for the `maxBytes` of compress. */
 function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenParameters): OtherOpsHint {
   for (const { runs, parameters } of Object.values<Op>(OPS)) {
@@ -130,8 +148,9 @@ function otherUnitHint(op: Op, key: string, { [key]: value, ...others }: GivenPa
 
 /**
  * The same work as a step of a more general op: resize instead of thumbnail, for example. The step has the fixed
- * arguments of the special op, unless the caller has sent others. Undefined if there is no more general op, or if it
- * refuses the parameters.
+ * arguments of the special op, unless the caller has sent others. An argument that the special op makes of the same
+ * parameter as a sent one has the value of that one, so that `width` of a thumbnail stays the side of a square.
+ * Undefined if there is no more general op, or if it refuses the parameters.
  */
 function findGeneralStep(
   op: PixelOp,
@@ -143,9 +162,15 @@ function findGeneralStep(
   const general = Object.values<Op>(OPS).find((other) => other.op === step.operation);
   const isTaken = (name: string) => general && Object.hasOwn(general.parameters.properties, name);
   if (general === undefined || !Object.keys(parameters).every(isTaken)) return undefined;
+  const sentTwin = (name: string) =>
+    sent.find(([other]) => op.renamed[name]?.some((source) => op.renamed[other]?.includes(source)))?.[1];
+  const fixed = Object.entries(withoutAbsentFields(step.params)).map(([name, value]) => [
+    name,
+    sentTwin(name) ?? value,
+  ]);
   return parseValidStep(
     general,
-    Object.entries({ ...withoutAbsentFields(step.params), ...parameters, ...Object.fromEntries(sent) }),
+    Object.entries({ ...Object.fromEntries(fixed), ...parameters, ...Object.fromEntries(sent) }),
   );
 }
 

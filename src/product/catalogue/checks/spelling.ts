@@ -152,5 +152,6 @@ export function normalizeFormatName(text: string): string {
 
 function normalizePosition(text: string): string {
   const word = text.toLowerCase();
-  return POSITION_ALIASES.get(word.replaceAll(/[-_ ]/g, '')) ?? word;
+  const plain = word.replaceAll(/[-_ ]/g, '').replace('upper', 'top').replace('lower', 'bottom');
+  return POSITION_ALIASES.get(plain) ?? word;
 }

@@ -45,7 +45,10 @@ async function runPass(run: PassRun): Promise<SegmentResult> {
     bytes: data,
     contentType,
     warnings,
-    ...withoutAbsentFields({ facts, achieved: achieved && { ...achieved } }),
+    ...withoutAbsentFields({
+      facts,
+      achieved: achieved && { ...achieved, format: contentType.replace('image/', '') },
+    }),
   };
 }
 

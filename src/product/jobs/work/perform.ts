@@ -29,7 +29,7 @@ interface ImageResult {
   contentType: string;
   /** The facts about the picture, if the worker has returned them. */
   facts?: ExaminedImage;
-  achieved?: Record<string, number | boolean>;
+  achieved?: Record<string, number | boolean | string>;
 }
 
 /** The result of a segment, or of a page, for one item, with its warnings. */
