@@ -196,6 +196,8 @@ export interface AvifColours {
   isPremultiplied: boolean;
   /** Whether the picture is stored as levels of grey, without colours. */
   isGrey: boolean;
+  /** Whether each channel has more than 8 bits. */
+  isDeep: boolean;
   /** Whether black and white are stored as 16 and 235 (of 255), as in television. */
   hasLimitedRange: boolean;
 }
@@ -203,9 +205,8 @@ export interface AvifColours {
 /** The number of bytes of the colour type, the primaries, the transfer function, the matrix and the range. */
 const NCLX_BYTES = 11;
 const FULL_RANGE_FLAG = 0x80;
-/**
- * The flag in the third byte of `av1C`, the configuration of an AV1 picture. It is set if the picture has no colours.
- */
+/** The flags in the third byte of `av1C`, the configuration of an AV1 picture: more than 8 bits, and no colours. */
+const HIGH_BIT_DEPTH_FLAG = 0x40;
 const MONOCHROME_FLAG = 0x10;
 
 /** Reads how an AVIF defines its colours. Undefined for any other file, and for an AVIF without a still picture. */
@@ -215,9 +216,11 @@ export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
   const id = meta && primaryItemId(bytes, meta);
   if (meta === undefined || id === undefined) return undefined;
   const references = [...heifReferences(bytes, meta)];
+  const flags = [id, firstTileOf(id, references) ?? id].map((item) => av1Flags(bytes, meta, item));
   const colours: AvifColours = {
     isPremultiplied: references.some(({ type, from }) => type === 'prem' && from === id),
-    isGrey: [id, firstTileOf(id, references) ?? id].some((item) => isGreyItem(bytes, meta, item)),
+    isGrey: flags.some((flag) => (flag & MONOCHROME_FLAG) !== 0),
+    isDeep: flags.some((flag) => (flag & HIGH_BIT_DEPTH_FLAG) !== 0),
     hasLimitedRange: false,
   };
   for (const { type, start, end } of heifProperties(bytes, meta, id)) {
@@ -236,10 +239,11 @@ function firstTileOf(id: number, references: readonly HeifReference[]): number |
   return references.find(({ type, from }) => type === 'dimg' && from === id)?.to[0];
 }
 
-function isGreyItem(bytes: ByteReader, meta: ByteRangeInFile, id: number): boolean {
+/** The flags of an item's configuration; 0 if it has none. */
+function av1Flags(bytes: ByteReader, meta: ByteRangeInFile, id: number): number {
   const configuration = heifProperties(bytes, meta, id).find(({ type }) => type === 'av1C');
-  if (configuration === undefined || configuration.start + 3 > configuration.end) return false;
-  return (bytes.u8(configuration.start + 2) & MONOCHROME_FLAG) !== 0;
+  if (configuration === undefined || configuration.start + 3 > configuration.end) return 0;
+  return bytes.u8(configuration.start + 2);
 }
 
 /** The meaning of a file's colours as code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */

@@ -131,12 +131,13 @@ function shareTime(work: PassWork, searchesLeft: number): void {
   work.task = { ...work.task, deadlineMs: (shareEndMs + deadlineMs) / 2 };
 }
 
-/** Returns a `makeFileReadable` that keeps its results, so that each page of a file is converted only once. */
+/** Returns a `makeFileReadable` that keeps its results, so that a page is converted only once for equal options. */
 function createCachingFileReader(): typeof makeFileReadable {
-  const files = new Map<number | undefined, ReturnType<typeof makeFileReadable>>();
+  const files = new Map<string, ReturnType<typeof makeFileReadable>>();
   return (input, options = {}) => {
-    const readableFile = files.get(options.page) ?? makeFileReadable(input, options);
-    files.set(options.page, readableFile);
+    const key = `${options.page} ${options.keepsProfile}`;
+    const readableFile = files.get(key) ?? makeFileReadable(input, options);
+    files.set(key, readableFile);
     return readableFile;
   };
 }

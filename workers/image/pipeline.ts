@@ -143,11 +143,16 @@ async function openPassWork(
   const startedMs = performance.now();
   const { decode, encode: requested } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
-  const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
+  const keepsProfile = requested.metadata === 'keep';
+  const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, {
+    ...sent,
+    page,
+    keepsProfile,
+  });
   const strips = requested.metadata === undefined || requested.metadata === 'strip' || sent.raw !== undefined;
   const task = { ...sent, input: strips ? input : withRawProfilesAsChunks(input) };
   const planned = planSteps(task.pass.steps);
-  const file = await readInputFacts(task, requested.metadata === 'keep');
+  const file = await readInputFacts(task, keepsProfile);
   // An input that was converted to a 16-bit PNG only for reading is not written with 16 bits.
   if (formerFormat !== undefined) file.is16Bit = false;
   const output = { ...requested, format: requested.format ?? formerFormat ?? writableFormatFor(file.format) };

@@ -39,25 +39,31 @@ const BIG_ENDIAN_TIFF_FIRST_BYTE = 0x4d;
  * @param raw describes pixels, which are returned unchanged.
  * @param pictures number of pictures in an AVIF.
  * @param page the page of a TIFF that is read.
+ * @param keepsProfile whether the result may keep the colours and the profile of the file.
  */
 export async function makeFileReadable(
   input: Uint8Array<ArrayBuffer>,
-  { raw, pictures = 1, page = 0 }: HeaderDecodeHints & { raw?: RawPixelShape; page?: number } = {},
+  {
+    raw,
+    pictures = 1,
+    page = 0,
+    keepsProfile = false,
+  }: HeaderDecodeHints & { raw?: RawPixelShape; page?: number; keepsProfile?: boolean } = {},
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
     case PNG_FIRST_BYTE: {
       const described = withLeadingMetadata(withoutBulkyTexts(input));
-      const coloured = await withDeclaredPngColours(described);
+      const coloured = await withDeclaredPngColours(described, keepsProfile);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
     case ISO_BOX_FIRST_BYTE: {
       const described = withStillBrand(input);
-      const coloured = await withReadableAvifColours(described, pictures);
+      const coloured = await withReadableAvifColours(described, pictures, keepsProfile);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
     case LITTLE_ENDIAN_TIFF_FIRST_BYTE:
     case BIG_ENDIAN_TIFF_FIRST_BYTE: {
-      const converted = await withReadableTiffSamples(input, page);
+      const converted = await withReadableTiffSamples(input, page, keepsProfile);
       return {
         described: converted.input,
         ...converted,

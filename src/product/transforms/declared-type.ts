@@ -15,9 +15,15 @@ export interface DeclaredImage {
 const MEDIA_TYPE_ALIASES: Record<string, string> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
+  'image/jpe': 'image/jpeg',
+  'image/jfif': 'image/jpeg',
+  'image/pipeg': 'image/jpeg',
   'image/apng': 'image/png',
+  'image/vnd.mozilla.apng': 'image/png',
+  'image/avif-sequence': 'image/avif',
   'image/tif': 'image/tiff',
   'image/svg': 'image/svg+xml',
+  'image/svg-xml': 'image/svg+xml',
   'image/heic': 'image/heif',
 };
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { isStoredFile } from '../../imaging/images/image-call.ts';
 import { type PredictedResult, previewPasses } from '../../imaging/images/preview.ts';
 import { successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -54,7 +55,7 @@ export async function estimatePasses(
   caller: Caller,
   { allowance, fonts }: { allowance: RunAllowance } & FontRoutesOptions,
 ): Promise<(ImageEstimate | ApiError)[]> {
-  const previews = await previewPasses(image, branches);
+  const previews = await previewPasses(await withUnreadFrames(image, branches), branches);
   const prices = (await allowance.estimate(caller, branches.length)).values();
   const estimates: (ImageEstimate | ApiError)[] = [];
   for (const [index, { pass, warnings }] of branches.entries()) {
@@ -68,6 +69,21 @@ export async function estimatePasses(
     estimates.push({ ...made, price: prices.next().value ?? 0, warnings: found });
   }
   return estimates;
+}
+
+/**
+ * Reads a stored file if a pass may lose frames that its stored facts do not count: those of an animated PNG or an AVIF
+ * sequence, which no decoder reads.
+ */
+async function withUnreadFrames(
+  { bytes: file, header }: LoadedImage,
+  branches: readonly CompiledTransformCall[],
+): Promise<Pick<LoadedImage, 'bytes' | 'header'>> {
+  const mayLoseFrames =
+    isStoredFile(file) &&
+    (file.facts.format === 'png' || file.facts.format === 'avif') &&
+    branches.some(({ pass }) => pass.decode.frame === undefined);
+  return mayLoseFrames ? { bytes: new Uint8Array(await file.read()), header: null } : { bytes: file, header };
 }
 
 /**

@@ -97,10 +97,16 @@ t.test('the type of a body is read from its Content-Type', async (t) => {
     t.match(refusalOf(await send('text/plain')), { status: 415, code: 'unsupported_media_type' });
     t.match(refusalOf(await send(null)), { status: 415, code: 'unsupported_media_type' });
   }
-  for (const type of ['image/png', 'IMAGE/PNG', 'image/png; charset=binary', 'image/x-png']) {
+  for (const type of [
+    'image/png',
+    'IMAGE/PNG',
+    'image/png; charset=binary',
+    'image/x-png',
+    'image/vnd.mozilla.apng',
+  ]) {
     t.equal((await calls.transform(query, png, type)).status, 200, type);
   }
-  for (const type of ['image/jpg', 'image/jpeg', 'image/pjpeg'])
+  for (const type of ['image/jpg', 'image/jpeg', 'image/pjpeg', 'image/jfif', 'image/pipeg'])
     t.equal((await calls.transform(query, jpeg, type)).status, 200, type);
   for (const [body, type] of [
     [jpeg, 'image/png'],

@@ -164,6 +164,7 @@ t.test('a dry run warns of the frames and pages that will be lost', async (t) =>
   for (const [assetId, told] of [
     [animation, 'frames_lost:2'],
     [document, 'pages_lost:2'],
+    [animatedPicture, 'frames_lost:2'],
   ] as const) {
     const json = { assetId, op: 'convert', parameters: { format: 'png' } };
     const { headers } = await server.call('/images/transform?dryRun=true', { key, json });

@@ -72,6 +72,23 @@ t.test('the profile of 16-bit grey is applied in every format and after every st
       }
 });
 
+t.test('linear light in 8-bit grey is converted within a level', async (t) => {
+  const ramp = await sharp(Buffer.from(Array.from({ length: 256 }, (_, level) => level)), {
+    raw: { width: 256, height: 1, channels: 1 },
+  })
+    .toColourspace('b-w')
+    .png()
+    .toBuffer();
+  const content = Buffer.concat([Buffer.from('grey\0\0', 'latin1'), deflateSync(LINEAR)]);
+  const file = Buffer.concat([ramp.subarray(0, 33), buildPngChunk('iCCP', content), ramp.subarray(33)]);
+  const picture = await raster((await made(file, passOf([], { format: 'png' }))).data);
+  for (let level = 0; level < 256; level++) {
+    const light = level / 255;
+    const shown = 255 * (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
+    t.ok(Math.abs((picture.at(level, 0)[0] as number) - shown) <= 1, `${level}: ${picture.at(level, 0)[0]}`);
+  }
+});
+
 t.test('measurements apply the profile of 16-bit grey, and the facts report it', async (t) => {
   for (const [name, file] of FILES) {
     const described = await describeImage(new Uint8Array(file));

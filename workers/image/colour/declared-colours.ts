@@ -12,7 +12,7 @@ import {
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
-import { convertGreyToSrgb, greyProfileCurve, type LightCurve } from './grey-profile.ts';
+import { convertGreyToSrgb, greyProfileCurve, isGreyCurveMisread } from './grey-profile.ts';
 import { buildIccProfile } from './icc-profile.ts';
 import {
   colourSpaceOfCodePoints,
@@ -20,6 +20,8 @@ import {
   type DeclaredColourSpace,
   SRGB_PRIMARIES,
 } from './named-colours.ts';
+import type { LightCurve } from './profile-tags.ts';
+import { convertRgbToSrgb, type RgbProfile, readRgbProfile, rgbProfileOf } from './rgb-profile.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -32,29 +34,41 @@ export interface ColouredFile {
 
 /**
  * Gives a PNG an equivalent ICC profile if it defines its colours in another way, because libvips reads only profiles
- * and takes all other colours for sRGB. A grey PNG gets the values of sRGB instead. A PNG that declares sRGB loses a
- * profile that its declaration overrides. A PNG whose own profile takes precedence is returned unchanged.
+ * and takes all other colours for sRGB. A PNG that declares sRGB loses a profile that its declaration overrides. A grey
+ * PNG, and one of 16 bits whose colours are not kept, gets the values of sRGB instead of a profile that sharp misreads.
+ * Any other PNG with a profile that takes precedence is returned unchanged.
+ * @param keepsProfile whether the result may keep the colours of the file.
  */
-export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
+export async function withDeclaredPngColours(
+  input: Uint8Array<ArrayBuffer>,
+  keepsProfile: boolean,
+): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
-  const colours = png && (declaredColoursOf(png) ?? deepGreyColoursOf(png));
-  if (png === undefined || colours === undefined) return { input, isHdr: false };
-  if (colours === 'srgb')
-    return { input: png.profile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
-  if (png.isGrey)
-    return {
-      input: withColourChunk(await convertToPng(input, { greyCurve: colours.curve }), NO_BYTES),
-      isHdr: false,
-    };
-  return { input: withNamedColourProfile(input, colours), isHdr: colours.isHdr };
+  const colours = png && declaredColoursOf(png);
+  if (png === undefined || colours === 'srgb')
+    return { input: png?.profile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
+  const isHdr = colours?.isHdr ?? false;
+  const misread = png.isGrey
+    ? { greyCurve: colours?.curve ?? misreadGreyCurveOf(png) }
+    : { rgbProfile: keepsProfile && !isHdr ? undefined : misreadRgbProfileOf(png, colours) };
+  if (misread.greyCurve !== undefined || misread.rgbProfile !== undefined)
+    return { input: withColourChunk(await convertToPng(input, misread), NO_BYTES), isHdr };
+  return { input: colours === undefined ? input : withNamedColourProfile(input, colours), isHdr };
 }
 
-/**
- * The colours of a 16-bit grey picture with a profile, because sharp ignores such a profile; undefined for any other
- * picture.
- */
-function deepGreyColoursOf({ isGrey, bitDepth, profile }: PngColours): DeclaredColourSpace | undefined {
-  return isGrey && bitDepth === 16 && profile ? coloursOfGreyProfile(profile()) : undefined;
+/** The curve of a grey picture whose profile sharp misreads; undefined for any other picture. */
+function misreadGreyCurveOf({ bitDepth, profile }: PngColours): LightCurve | undefined {
+  const curve = greyProfileCurve(profile?.());
+  return curve && isGreyCurveMisread(curve, bitDepth) ? curve : undefined;
+}
+
+/** The colours of a 16-bit RGB picture, whose profile sharp misreads; undefined for any other picture. */
+function misreadRgbProfileOf(
+  { bitDepth, profile }: PngColours,
+  declared: DeclaredColourSpace | undefined,
+): RgbProfile | undefined {
+  if (bitDepth !== 16) return undefined;
+  return declared === undefined ? readRgbProfile(profile?.()) : rgbProfileOf(declared);
 }
 
 /** The colours of a grey profile for a picture in RGB; undefined for any other profile. */
@@ -103,17 +117,27 @@ function withColourChunk(png: Uint8Array<ArrayBuffer>, chunk: Uint8Array): Uint8
 export async function withReadableAvifColours(
   input: Uint8Array<ArrayBuffer>,
   pictures: number,
+  keepsProfile: boolean,
 ): Promise<ColouredFile & { formerFormat?: 'avif' }> {
   const avif = pictures === 1 ? readAvifColours(new ByteReader(input)) : undefined;
   if (avif === undefined) return { input, isHdr: false };
-  const { isGrey, isPremultiplied, hasLimitedRange } = avif;
+  const { isGrey, isDeep, isPremultiplied, hasLimitedRange, profile } = avif;
   const colours = declaredAvifColoursOf(avif);
   const declared = colours === 'srgb' ? undefined : colours;
-  const misread = { isPremultiplied, isLimited: isGrey && hasLimitedRange };
-  if (declared === undefined && !isPremultiplied && !misread.isLimited) return { input, isHdr: false };
+  const isHdr = declared?.isHdr ?? false;
+  const isConvertible = isDeep && !isGrey && colours !== 'srgb' && (!keepsProfile || isHdr);
+  const rgbProfile = isConvertible
+    ? declared === undefined
+      ? readRgbProfile(profile)
+      : rgbProfileOf(declared)
+    : undefined;
+  const misread = { isPremultiplied, isLimited: isGrey && hasLimitedRange, rgbProfile };
+  if (declared === undefined && rgbProfile === undefined && !isPremultiplied && !misread.isLimited)
+    return { input, isHdr: false };
   const png = await convertToPng(input, misread);
+  if (rgbProfile !== undefined) return { input: withColourChunk(png, NO_BYTES), isHdr, formerFormat: 'avif' };
   const coloured = declared === undefined ? png : withNamedColourProfile(png, declared);
-  return { input: coloured, isHdr: declared?.isHdr ?? false, formerFormat: 'avif' };
+  return { input: coloured, isHdr, formerFormat: 'avif' };
 }
 
 /** The colours that an AVIF declares and libvips ignores; undefined for any other AVIF. */
@@ -128,11 +152,10 @@ interface MisreadValues {
   isPremultiplied?: boolean;
   /** Whether black and white are stored as 16 and 235 (of 255). */
   isLimited?: boolean;
-  /**
-   * The curve of a grey picture. sharp ignores it in 16 bits. In 8 bits it computes 33 values and interpolates between
-   * them, which makes dark tones of linear light up to 10 levels too dark.
-   */
-  greyCurve?: LightCurve;
+  /** The curve of a grey picture. */
+  greyCurve?: LightCurve | undefined;
+  /** The profile of RGB with 16 bits. */
+  rgbProfile?: RgbProfile | undefined;
 }
 
 /**
@@ -142,17 +165,18 @@ interface MisreadValues {
  */
 async function convertToPng(
   file: Uint8Array<ArrayBuffer>,
-  { isPremultiplied, isLimited, greyCurve }: MisreadValues,
+  { isPremultiplied, isLimited, greyCurve, rgbProfile }: MisreadValues,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const open = () => sharp(file, { failOn: 'error', limitInputPixels: MAX_PIXELS, ignoreIcc: true });
   const isDeep = (await open().metadata()).depth !== 'uchar';
   const [space, greySpace] = isDeep ? (['rgb16', 'grey16'] as const) : (['srgb', 'b-w'] as const);
   const pipeline = open().keepMetadata();
-  if (isPremultiplied || isLimited || greyCurve !== undefined) {
+  if (isPremultiplied || isLimited || greyCurve !== undefined || rgbProfile !== undefined) {
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
     if (isLimited) expandLimitedRange(pixels);
     if (isPremultiplied) unpremultiplyAlpha(pixels);
     if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
+    if (rgbProfile !== undefined) convertRgbToSrgb(pixels, rgbProfile);
     const { data, width, height, channels } = pixels;
     // sharp cannot attach metadata to raw pixels, so the pixels are laid over those of the file. sharp accepts any
     // typed array here, although its types allow only buffers.

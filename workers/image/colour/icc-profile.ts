@@ -5,7 +5,7 @@ import type { Chromaticity } from '../../formats/png.ts';
  * channels.
  */
 
-type Vector3 = readonly [number, number, number];
+export type Vector3 = readonly [number, number, number];
 
 /** The primaries, white point and curve of a display, which define the colours that the values of a picture mean. */
 export interface DisplayColours {
@@ -66,7 +66,7 @@ export function arePrimariesPossible(primaries: Omit<DisplayColours, 'name' | 'c
 type Primaries = Pick<DisplayColours, 'white' | 'red' | 'green' | 'blue'>;
 
 /** XYZ of red, green and blue as seen under D50; they add up to its white. */
-function colorantsOf(primaries: Primaries): Vector3[] {
+export function colorantsOf(primaries: Primaries): Vector3[] {
   const shares = primarySharesOf(primaries);
   const white = xyzOf(primaries.white);
   return primariesAtFullLuminance(primaries).map((colour, index) =>
@@ -105,9 +105,9 @@ function adaptToD50(colour: Vector3, white: Vector3): Vector3 {
 }
 
 type Axis = 0 | 1 | 2;
-type Matrix3 = readonly [Vector3, Vector3, Vector3];
+export type Matrix3 = readonly [Vector3, Vector3, Vector3];
 
-function makeTriple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
+export function makeTriple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
   return [at(0), at(1), at(2)];
 }
 
@@ -116,7 +116,7 @@ function multiplyMatrix(matrix: Matrix3, [x, y, z]: Vector3): Vector3 {
 }
 
 /** Solves three linear equations by Cramer's rule. */
-function solveLinearEquations(matrix: Matrix3, right: Vector3): Vector3 {
+export function solveLinearEquations(matrix: Matrix3, right: Vector3): Vector3 {
   const divisor = determinant(matrix);
   const replaced = (column: Axis) =>
     makeTriple((row) => makeTriple((at) => (at === column ? right[row] : matrix[row][at])));

@@ -3,6 +3,7 @@ import { JPEG_MARKERS, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { inflateWithLimit, pngChunks } from '../../formats/png.ts';
 import { webpChunks } from '../../formats/riff.ts';
 import { srgbToLinear } from './colour.ts';
+import { readCurve, readTagOffsets, readXyz } from './profile-tags.ts';
 
 /**
  * Recognises the sRGB profile of a file, which many pictures of the web have. Because of such a profile, sharp would
@@ -12,9 +13,6 @@ import { srgbToLinear } from './colour.ts';
 
 /** The most bytes of a profile that is examined. No sRGB profile is larger. */
 const MAX_PROFILE_BYTES = 64 * 1024;
-const MAX_PROFILE_TAGS = 100;
-const PROFILE_HEADER_BYTES = 128;
-const TAG_ENTRY_BYTES = 12;
 /**
  * The first bytes of a JPEG segment that holds a part of the profile. The number of this part and the number of all
  * parts follow.
@@ -72,11 +70,7 @@ function findProfile(bytes: ByteReader): Uint8Array | undefined {
  */
 function isSrgbProfile(profile: ByteReader): boolean {
   if (profile.text(16, 8) !== 'RGB XYZ ') return false;
-  const tags = new Map<string, number>();
-  for (let index = 0; index < Math.min(MAX_PROFILE_TAGS, profile.u32(PROFILE_HEADER_BYTES)); index++) {
-    const at = PROFILE_HEADER_BYTES + 4 + index * TAG_ENTRY_BYTES;
-    tags.set(profile.fourCharacters(at), profile.u32(at + 4));
-  }
+  const tags = readTagOffsets(profile);
   if ([...tags.keys()].some((name) => /^[AD]2B/.test(name))) return false;
   // An absent tag gets an offset past the end, where reading throws a RangeError.
   const offsetsOf = (kind: string) =>
@@ -87,41 +81,20 @@ function isSrgbProfile(profile: ByteReader): boolean {
 }
 
 function isNearColorant(profile: ByteReader, at: number, channel: number): boolean {
-  return [0, 1, 2].every((axis) => {
+  return readXyz(profile, at).every((value, axis) => {
     const expected = SRGB_COLORANTS[channel]?.[axis] ?? Number.NaN;
-    return Math.abs(fixedPointAt(profile, at + 8 + 4 * axis) - expected) < MAX_COLORANT_DIFFERENCE;
+    return Math.abs(value - expected) < MAX_COLORANT_DIFFERENCE;
   });
 }
 
 /** Whether a curve of a profile differs from that of sRGB by less than half a level. */
 function isSrgbCurve(profile: ByteReader, at: number): boolean {
   const curve = readCurve(profile, at);
+  if (curve === undefined) return false;
   for (let level = 0; level <= 255; level += COMPARED_LEVEL_STEP) {
     const light = curve(level / 255);
     const [lowest, highest] = [level - MAX_LEVEL_DIFFERENCE, level + MAX_LEVEL_DIFFERENCE];
     if (light < srgbToLinear(lowest / 255) || light > srgbToLinear(highest / 255)) return false;
   }
   return true;
-}
-
-/** A curve of a profile (ICC.1, 10.6 and 10.18): a table, or the power function that sRGB has. */
-function readCurve(profile: ByteReader, at: number): (value: number) => number {
-  const type = profile.fourCharacters(at);
-  if (type === 'curv') {
-    const last = profile.u32(at + 8) - 1;
-    const point = (index: number) => profile.u16(at + 12 + 2 * Math.min(index, last)) / 65535;
-    return (value) => {
-      const index = Math.floor(value * last);
-      return point(index) + (value * last - index) * (point(index + 1) - point(index));
-    };
-  }
-  if (type !== 'para' || profile.u16(at + 8) !== 3) return () => Number.POSITIVE_INFINITY;
-  const [g = 1, a = 1, b = 0, c = 1, d = 0] = [0, 1, 2, 3, 4].map((index) =>
-    fixedPointAt(profile, at + 12 + 4 * index),
-  );
-  return (value) => (value >= d ? (a * value + b) ** g : c * value);
-}
-
-function fixedPointAt(profile: ByteReader, at: number): number {
-  return (profile.u32(at) | 0) / 65536;
 }

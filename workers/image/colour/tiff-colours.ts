@@ -16,7 +16,8 @@ import {
 import { unreadablePictureRefusal } from '../refusal.ts';
 import { linearToSrgb } from './colour.ts';
 import { unpremultiplyAlpha } from './declared-colours.ts';
-import { convertGreyToSrgb, greyProfileCurve } from './grey-profile.ts';
+import { convertGreyToSrgb, greyProfileCurve, isGreyCurveMisread } from './grey-profile.ts';
+import { convertRgbToSrgb, readRgbProfile } from './rgb-profile.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */
@@ -45,9 +46,10 @@ const SAMPLE_TAGS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Rewrites a page of a TIFF whose samples libvips would misread. The new pixels and their directory are added at the
- * end of the file. The other tags of the page stay. Any other file is returned unchanged.
+ * Rewrites a page of a TIFF whose samples or profile libvips would misread. The new pixels and their directory are
+ * added at the end of the file. The other tags of the page stay. Any other file is returned unchanged.
  * @param index the number of the page, from 0.
+ * @param keepsProfile whether the result may keep the colours of the page.
  * @returns the file, and the bits of a stored sample if the page was rewritten. `described` is the file whose facts are
  *   reported, if that is another one.
  * @throws PassRefusal if the page cannot be converted; another error if it is damaged.
@@ -55,6 +57,7 @@ const SAMPLE_TAGS: ReadonlySet<number> = new Set([
 export async function withReadableTiffSamples(
   input: Uint8Array<ArrayBuffer>,
   index: number,
+  keepsProfile: boolean,
 ): Promise<{ input: Uint8Array<ArrayBuffer>; bitDepth?: number; described?: Uint8Array<ArrayBuffer> }> {
   const bytes = new ByteReader(input);
   const directories = [...tiffPageDirectories(bytes)];
@@ -62,18 +65,15 @@ export async function withReadableTiffSamples(
   if (directory === undefined || directory.truncated) return { input };
   const page = readTiffPage(bytes, directory);
   const needsConversion = needsSampleConversion(page);
-  const greyCurve = readGreyCurve(bytes, page);
-  if (!needsConversion && greyCurve === undefined) return { input };
+  const convert = readProfileConversion(bytes, page, keepsProfile);
+  if (!needsConversion && convert === undefined) return { input };
   if (!areSamplesConvertible(page)) {
     if (needsConversion) throw unreadablePictureRefusal();
     return { input };
   }
   const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
-  if (greyCurve !== undefined) {
-    const isInverted = pixels.photometric === PHOTOMETRIC_INTERPRETATIONS.white;
-    convertGreyToSrgb(pixels, greyCurve, isInverted);
-  }
-  const profile = greyCurve === undefined ? 'kept' : 'dropped';
+  convert?.(pixels);
+  const profile = convert === undefined ? 'kept' : 'dropped';
   const rewritten = withRewrittenPage(input, {
     directory,
     before: directories[index - 1],
@@ -81,21 +81,33 @@ export async function withReadableTiffSamples(
     pixels,
     profile,
   });
-  // The rewritten file has lost its grey profile, which is one of the facts to report.
+  // The rewritten file has lost its profile, which is one of the facts to report.
   return { input: rewritten, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
 }
 
-/** The curve of the profile of a 16-bit grey page, because sharp ignores that profile; undefined for any other page. */
-function readGreyCurve(bytes: ByteReader, { photometric, bits, sampleFormat, entries }: TiffPage) {
+/**
+ * The conversion of pixels, in place, from the profile of a page to sRGB; undefined for a page without a profile that
+ * sharp misreads.
+ */
+function readProfileConversion(
+  bytes: ByteReader,
+  { photometric, bits, sampleFormat, entries }: TiffPage,
+  keepsProfile: boolean,
+): ((pixels: PlainPixels) => void) | undefined {
   const entry = entries.get(TIFF_PAGE_TAGS.profile);
-  const isGrey =
-    photometric === PHOTOMETRIC_INTERPRETATIONS.black || photometric === PHOTOMETRIC_INTERPRETATIONS.white;
-  if (!isGrey || bits !== 16 || sampleFormat !== SAMPLE_FORMATS.unsigned || entry === undefined)
-    return undefined;
+  if (sampleFormat !== SAMPLE_FORMATS.unsigned || entry === undefined) return undefined;
   const { valueAt, claimedBytes } = entry;
-  return valueAt + claimedBytes > bytes.length
-    ? undefined
-    : greyProfileCurve(bytes.slice(valueAt, valueAt + claimedBytes));
+  if (valueAt + claimedBytes > bytes.length) return undefined;
+  const profile = bytes.slice(valueAt, valueAt + claimedBytes);
+  if (photometric === PHOTOMETRIC_INTERPRETATIONS.rgb) {
+    const rgb = bits > 8 && !keepsProfile ? readRgbProfile(profile) : undefined;
+    return rgb && ((pixels) => convertRgbToSrgb(pixels, rgb));
+  }
+  const isInverted = photometric === PHOTOMETRIC_INTERPRETATIONS.white;
+  if (!isInverted && photometric !== PHOTOMETRIC_INTERPRETATIONS.black) return undefined;
+  const curve = greyProfileCurve(profile);
+  if (curve === undefined || !isGreyCurveMisread(curve, bits)) return undefined;
+  return (pixels) => convertGreyToSrgb(pixels, curve, isInverted);
 }
 
 const MAX_16_BIT_LEVEL = 65_535;

@@ -92,7 +92,8 @@ async function openMetadataFile(
   const header = await openForMeasuring(described, raw).metadata();
   const pixels = header.width * header.height;
   if (pixels * pageCountOf(header, hints) > MAX_PIXELS) throw pictureTooLargeRefusal();
-  const isDeepWithProfile = header.depth !== 'uchar' && (header.hasProfile || input !== described);
+  const read = input === described ? header : await openForMeasuring(input, raw).metadata();
+  const isDeepWithProfile = read.depth !== 'uchar' && read.hasProfile;
   const copy = await decodeWorkingCopy(input, raw, { size: header.autoOrient, isDeepWithProfile });
   const isOpaque = !header.hasAlpha || (await isEveryPixelOpaque(input, raw, copy, pixels));
   const headerBits = header.bitsPerSample ?? BITS_BY_SAMPLE_TYPE[header.depth] ?? 8;
