@@ -71,12 +71,12 @@ function casesOfStages(stages: readonly ReportPart[]): CaseFigures[] {
         measures: {
           'right/s': figureOf(one.perSecond),
           'p50 ms': figureOf(latency.p50),
+          'p99 ms': figureOf(latency.p99),
+          'errors %': share === null ? null : share * 100,
+          'CPU ms a right answer': cpuMs === null || right === 0 ? null : cpuMs / right,
           'p90 ms': figureOf(latency.p90),
           'p95 ms': figureOf(latency.p95),
-          'p99 ms': figureOf(latency.p99),
           'p99.9 ms': figureOf(latency.p999),
-          'CPU ms a right answer': cpuMs === null || right === 0 ? null : cpuMs / right,
-          'errors %': share === null ? null : share * 100,
         },
         ...(limit === null && { curve: curveOf(one.curve) }),
       };
