@@ -66,6 +66,20 @@ t.test('a picture goes through an op at each change, and the same call is there 
   await context.close();
 });
 
+t.test('the call to copy sends a step that reads a second picture as a step, not as an op', async (t) => {
+  const steps = [{ op: 'overlay', parameters: { layerAssetId: 'ast_000000000000000000000001' } }];
+  const path = `/playground?steps=${encodeURIComponent(JSON.stringify(steps))}`;
+  const { page, context } = await console.page({ path });
+  for (const [language, says] of [
+    ['curl', /-F 'steps=\[\{"op":"overlay","parameters":\{"layerAssetId"/],
+    ['Command line', /--steps '\[\{"op":"overlay"/],
+  ] as const) {
+    await page.locator('.code .tabs').getByText(language, { exact: true }).click();
+    t.match(await page.getByRole('group', { name: language }).innerText(), says);
+  }
+  await context.close();
+});
+
 t.test('steps are added, taken back, and saved as a preset', async (t) => {
   const { page, context, wrong } = await console.page({ path: '/playground' });
   await drop(page);

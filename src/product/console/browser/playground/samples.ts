@@ -3,7 +3,7 @@ import { callSamples, type SampleCall } from '../../../reference/call.ts';
 import { commandLineSample, commandLineText } from '../../../reference/command-line.ts';
 import type { CodeSample } from '../parts/values.ts';
 import { rowOfFormValues } from '../saved/row.ts';
-import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
+import { findLoneStep, jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
 const PHOTO_NAME = 'photo.jpg';
 const PHOTO_BODY = { file: PHOTO_NAME, type: 'image/jpeg' };
@@ -33,10 +33,10 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
       return { ...transform, path: '/api/v1/images/render', body: { json }, saves: 'result.png' };
     }
     case 'steps': {
-      const [only] = work.steps;
+      const lone = findLoneStep(work);
       const saves = `result.${formatOf(work.steps)}`;
-      if (only !== undefined && work.steps.length === 1 && work.outputs.length === 0)
-        return { ...transform, query: { op: only.op, ...only.parameters }, body: PHOTO_BODY, saves };
+      if (lone !== undefined)
+        return { ...transform, query: { op: lone.op, ...lone.parameters }, body: PHOTO_BODY, saves };
       const texts = {
         ...(work.steps.length > 0 && { steps: JSON.stringify(work.steps) }),
         ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
@@ -75,10 +75,10 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
         definition && exampleCommand(definition, { templateId: work.id, data: rowOfFormValues(work.data) })
       );
     case 'steps': {
-      const [only] = work.steps;
-      if (only === undefined || work.outputs.length > 0) return undefined;
-      if (definition !== undefined && work.steps.length === 1)
-        return exampleCommand(definition, { op: only.op, ...only.parameters });
+      if (work.steps.length === 0 || work.outputs.length > 0) return undefined;
+      const lone = findLoneStep(work);
+      if (definition !== undefined && lone !== undefined)
+        return exampleCommand(definition, { op: lone.op, ...lone.parameters });
       return commandLineText(transform, { steps: work.steps }, `result.${formatOf(work.steps)}`);
     }
     case 'op':
