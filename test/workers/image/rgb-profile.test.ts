@@ -4,9 +4,11 @@ import sharp from 'sharp';
 import t from 'tap';
 import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { TIFF_PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
+import { srgbToLinear } from '../../../workers/image/colour/colour.ts';
 import { buildIccProfile, type DisplayColours } from '../../../workers/image/colour/icc-profile.ts';
 import { SRGB_PRIMARIES } from '../../../workers/image/colour/named-colours.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import { makeFileReadable } from '../../../workers/image/readable.ts';
 import { made, passOf, raster, type StepText } from './passes.ts';
 import { tiffWith } from './tiff-files.ts';
 
@@ -52,7 +54,7 @@ const SAMPLES = Uint16Array.from(COLOURS.flat(), (value) => Math.round(65_535 * 
 const PROFILE = buildIccProfile(WIDE);
 
 /** A PNG with one column per colour, and with transparent pixels if asked for. */
-async function widePng(alpha?: number): Promise<Buffer> {
+async function widePng(alpha?: number, profile = PROFILE): Promise<Buffer> {
   const samples =
     alpha === undefined
       ? SAMPLES
@@ -65,11 +67,11 @@ async function widePng(alpha?: number): Promise<Buffer> {
     .toColourspace('rgb16')
     .png()
     .toBuffer();
-  const content = Buffer.concat([Buffer.from('wide\0\0', 'latin1'), deflateSync(PROFILE)]);
+  const content = Buffer.concat([Buffer.from('wide\0\0', 'latin1'), deflateSync(profile)]);
   return Buffer.concat([plain.subarray(0, 33), buildPngChunk('iCCP', content), plain.subarray(33)]);
 }
 
-function wideTiff(): Buffer {
+function wideTiff(profile = PROFILE): Buffer {
   const tags = { [TIFF_PAGE_TAGS.profile]: [0, 0] };
   const file = tiffWith({
     width: COLOURS.length,
@@ -81,9 +83,9 @@ function wideTiff(): Buffer {
   });
   const entry = file.indexOf(Buffer.from([0x73, 0x87, 3, 0]));
   file.writeUInt16LE(7, entry + 2);
-  file.writeUInt32LE(PROFILE.length, entry + 4);
+  file.writeUInt32LE(profile.length, entry + 4);
   file.writeUInt32LE(file.length, entry + 8);
-  return Buffer.concat([file, PROFILE]);
+  return Buffer.concat([file, profile]);
 }
 
 const FILES: [name: string, file: Buffer][] = [
@@ -114,6 +116,26 @@ t.test('the background under 16-bit RGB with a profile has the colour that was a
   const picture = await raster((await made(await widePng(0), passOf([], encode))).data);
   for (const [channel, value] of [0x80, 0x40, 0x20].entries())
     t.ok(Math.abs((picture.at(3, 0)[channel] as number) - value) <= 2, String(picture.at(3, 0)));
+});
+
+t.test('16-bit RGB with an sRGB profile keeps its values, and its pixels are not rewritten', async (t) => {
+  const profile = buildIccProfile({ ...SRGB_PRIMARIES, name: 'sRGB', curve: srgbToLinear });
+  const [png, tiff] = [await widePng(undefined, profile), wideTiff(profile)];
+  for (const [name, file] of Object.entries({ png, tiff })) {
+    const picture = await raster((await made(file, passOf([], { format: 'webp', lossless: true }))).data);
+    for (const [x, colour] of COLOURS.entries())
+      for (const [channel, value] of colour.entries()) {
+        const shown = picture.at(x, 0)[channel] as number;
+        t.ok(Math.abs(shown - Math.round(255 * value)) <= 1, `${name}: ${colour} is ${shown}`);
+      }
+    const described = await describeImage(new Uint8Array(file));
+    t.match(described, { metadata: { icc: { 'ICC Description': 'sRGB' } } }, name);
+  }
+  const readablePng = Buffer.from((await makeFileReadable(new Uint8Array(png))).input);
+  t.same(readablePng.subarray(33), png.subarray(png.indexOf('pHYs') - 4), 'only the profile is dropped');
+  const readableTiff = Buffer.from((await makeFileReadable(new Uint8Array(tiff))).input);
+  t.same(readableTiff.subarray(8, tiff.length), tiff.subarray(8), 'only a directory is added');
+  t.ok(readableTiff.length < tiff.length + 2 * SAMPLES.byteLength + 200);
 });
 
 t.test('kept metadata keep the profile and the values of 16-bit RGB', async (t) => {

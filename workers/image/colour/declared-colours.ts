@@ -22,6 +22,7 @@ import {
 } from './named-colours.ts';
 import type { LightCurve } from './profile-tags.ts';
 import { convertRgbToSrgb, type RgbProfile, readRgbProfile, rgbProfileOf } from './rgb-profile.ts';
+import { isSrgbProfile } from './srgb-profile.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -36,7 +37,7 @@ export interface ColouredFile {
  * Gives a PNG an equivalent ICC profile if it defines its colours in another way, because libvips reads only profiles
  * and takes all other colours for sRGB. A PNG that declares sRGB loses a profile that its declaration overrides. A grey
  * PNG, and one of 16 bits whose colours are not kept, gets the values of sRGB instead of a profile that sharp misreads.
- * Any other PNG with a profile that takes precedence is returned unchanged.
+ * If that profile is sRGB, the values stay. Any other PNG with a profile that takes precedence is returned unchanged.
  * @param keepsProfile whether the result may keep the colours of the file.
  */
 export async function withDeclaredPngColours(
@@ -45,7 +46,10 @@ export async function withDeclaredPngColours(
 ): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
   const colours = png && declaredColoursOf(png);
-  if (png === undefined || colours === 'srgb')
+  const isPlainSrgb =
+    colours === 'srgb' ||
+    (colours === undefined && !keepsProfile && png?.bitDepth === 16 && isSrgbProfile(png.profile?.()));
+  if (png === undefined || isPlainSrgb)
     return { input: png?.profile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
   const isHdr = colours?.isHdr ?? false;
   const misread = png.isGrey

@@ -38,8 +38,7 @@ const COMPARED_LEVEL_STEP = 5;
  */
 export function hasSrgbProfile(file: Uint8Array): boolean {
   try {
-    const profile = findProfile(new ByteReader(file));
-    return profile !== undefined && isSrgbProfile(new ByteReader(profile));
+    return isSrgbProfile(findProfile(new ByteReader(file)));
   } catch {
     // The codec decides about a profile that cannot be read.
     return false;
@@ -66,9 +65,19 @@ function findProfile(bytes: ByteReader): Uint8Array | undefined {
 
 /**
  * Whether a profile has the primaries and the curve of sRGB, and no lookup tables, which would take precedence over
- * them.
+ * them. False for a profile that is absent or damaged.
  */
-function isSrgbProfile(profile: ByteReader): boolean {
+export function isSrgbProfile(bytes: Uint8Array | undefined): boolean {
+  if (bytes === undefined) return false;
+  try {
+    return hasSrgbColours(new ByteReader(bytes));
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function hasSrgbColours(profile: ByteReader): boolean {
   if (profile.text(16, 8) !== 'RGB XYZ ') return false;
   const tags = readTagOffsets(profile);
   if ([...tags.keys()].some((name) => /^[AD]2B/.test(name))) return false;

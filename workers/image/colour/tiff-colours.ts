@@ -18,6 +18,7 @@ import { linearToSrgb } from './colour.ts';
 import { unpremultiplyAlpha } from './declared-colours.ts';
 import { convertGreyToSrgb, greyProfileCurve, isGreyCurveMisread } from './grey-profile.ts';
 import { convertRgbToSrgb, readRgbProfile } from './rgb-profile.ts';
+import { isSrgbProfile } from './srgb-profile.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */
@@ -64,8 +65,13 @@ export async function withReadableTiffSamples(
   const directory = directories[index];
   if (directory === undefined || directory.truncated) return { input };
   const page = readTiffPage(bytes, directory);
+  const before = directories[index - 1];
   const needsConversion = needsSampleConversion(page);
-  const convert = readProfileConversion(bytes, page, keepsProfile);
+  const profileBytes = readPageProfile(bytes, page);
+  const isDeepRgb = page.bits > 8 && page.photometric === PHOTOMETRIC_INTERPRETATIONS.rgb;
+  if (!needsConversion && !keepsProfile && isDeepRgb && isSrgbProfile(profileBytes))
+    return { input: withoutProfile(input, directory, before), described: input };
+  const convert = profileConversionOf(page, profileBytes, keepsProfile);
   if (!needsConversion && convert === undefined) return { input };
   if (!areSamplesConvertible(page)) {
     if (needsConversion) throw unreadablePictureRefusal();
@@ -76,7 +82,7 @@ export async function withReadableTiffSamples(
   const profile = convert === undefined ? 'kept' : 'dropped';
   const rewritten = withRewrittenPage(input, {
     directory,
-    before: directories[index - 1],
+    before,
     page,
     pixels,
     profile,
@@ -85,20 +91,23 @@ export async function withReadableTiffSamples(
   return { input: rewritten, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
 }
 
+/** The profile of a page of unsigned integers; undefined if there is none. */
+function readPageProfile(bytes: ByteReader, { sampleFormat, entries }: TiffPage): Uint8Array | undefined {
+  const entry = entries.get(TIFF_PAGE_TAGS.profile);
+  if (sampleFormat !== SAMPLE_FORMATS.unsigned || entry === undefined) return undefined;
+  const end = entry.valueAt + entry.claimedBytes;
+  return end > bytes.length ? undefined : bytes.slice(entry.valueAt, end);
+}
+
 /**
  * The conversion of pixels, in place, from the profile of a page to sRGB; undefined for a page without a profile that
  * sharp misreads.
  */
-function readProfileConversion(
-  bytes: ByteReader,
-  { photometric, bits, sampleFormat, entries }: TiffPage,
+function profileConversionOf(
+  { photometric, bits }: TiffPage,
+  profile: Uint8Array | undefined,
   keepsProfile: boolean,
 ): ((pixels: PlainPixels) => void) | undefined {
-  const entry = entries.get(TIFF_PAGE_TAGS.profile);
-  if (sampleFormat !== SAMPLE_FORMATS.unsigned || entry === undefined) return undefined;
-  const { valueAt, claimedBytes } = entry;
-  if (valueAt + claimedBytes > bytes.length) return undefined;
-  const profile = bytes.slice(valueAt, valueAt + claimedBytes);
   if (photometric === PHOTOMETRIC_INTERPRETATIONS.rgb) {
     const rgb = bits > 8 && !keepsProfile ? readRgbProfile(profile) : undefined;
     return rgb && ((pixels) => convertRgbToSrgb(pixels, rgb));
@@ -294,6 +303,26 @@ interface RewrittenPage {
   profile: 'kept' | 'dropped';
 }
 
+/** Drops the profile of a page, whose pixels and other entries stay. */
+function withoutProfile(
+  file: Uint8Array,
+  directory: TiffDirectory,
+  before: TiffDirectory | undefined,
+): Uint8Array<ArrayBuffer> {
+  const kept = copiedEntries(file, directory, (tag) => tag !== TIFF_PAGE_TAGS.profile);
+  return withTiffDirectory(file, directory, kept, { next: directory.next, pointerAt: before?.nextAt });
+}
+
+function copiedEntries(
+  file: Uint8Array,
+  directory: TiffDirectory,
+  isKept: (tag: number) => boolean,
+): NewTiffEntry[] {
+  return directory.entries
+    .filter(({ tag }) => isKept(tag))
+    .map(({ tag, at }) => ({ tag, copied: file.subarray(at, at + tiffEntrySize(directory)) }));
+}
+
 /** Replaces the pixels of a page. All other entries of its directory stay. */
 function withRewrittenPage(
   file: Uint8Array,
@@ -304,9 +333,11 @@ function withRewrittenPage(
   const stored = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (data.BYTES_PER_ELEMENT === 2 && !littleEndian) stored.swap16();
   const pixelsAt = file.length + (file.length % 2);
-  const kept = directory.entries
-    .filter(({ tag }) => !SAMPLE_TAGS.has(tag) && (profile === 'kept' || tag !== TIFF_PAGE_TAGS.profile))
-    .map(({ tag, at }): NewTiffEntry => ({ tag, copied: file.subarray(at, at + tiffEntrySize(directory)) }));
+  const kept = copiedEntries(
+    file,
+    directory,
+    (tag) => !SAMPLE_TAGS.has(tag) && (profile === 'kept' || tag !== TIFF_PAGE_TAGS.profile),
+  );
   const entries: NewTiffEntry[] = [
     ...kept,
     { tag: TIFF_PAGE_TAGS.width, value: page.width },
