@@ -98,7 +98,7 @@ function rivalGroupsOf(opened: readonly (PassWork | TaskFailure)[]): (PassWork |
   return groups;
 }
 
-function runRivalPasses(
+async function runRivalPasses(
   rivals: readonly (PassWork | TaskFailure)[],
   run: (one: PassWork | TaskFailure) => Promise<BranchOutput>,
 ): Promise<BranchOutput[]> {
@@ -110,7 +110,15 @@ function runRivalPasses(
   const deadlineMs = Math.max(...rivals.map((one) => ('picture' in one ? one.task.deadlineMs : 0)));
   const bytesOf = (output: BranchOutput) =>
     output.kind === 'failure' ? Number.POSITIVE_INFINITY : output.data.byteLength;
-  return runRivals(starts, { clock, deadlineMs, bytesOf });
+  const { results, wasHurried } = await runRivals(starts, { clock, deadlineMs, bytesOf });
+  if (!wasHurried) return results;
+  return results.map((output) => (output.kind === 'failure' ? output : withCutShortWarning(output)));
+}
+
+/** The result with the warning that its search had too little time. */
+function withCutShortWarning(output: TransformTaskResult): TransformTaskResult {
+  const others = output.warnings?.filter(({ code }) => code !== 'search_cut_short') ?? [];
+  return { ...output, warnings: [...others, { code: 'search_cut_short' }] };
 }
 
 function isSearch(one: PassWork | TaskFailure): boolean {

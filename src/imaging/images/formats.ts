@@ -98,7 +98,8 @@ export class FormatRuns {
 }
 
 /**
- * The smallest file, with a warning of each format for which there was no time. If there is no file, the error of the
+ * The smallest file, with a warning of each format for which there was no time. A search of any of the formats that was
+ * cut short is told too, because with more time its file might be the smallest. If there is no file, the error of the
  * search that came nearest to its target, or any error.
  */
 function smallestOutput(
@@ -113,8 +114,10 @@ function smallestOutput(
     const untried = late.map(
       (name): PassWarning => ({ code: 'format_not_tried', ...withoutAbsentFields({ name }) }),
     );
-    if (untried.length === 0) return smallest;
-    return { ...smallest, warnings: [...(smallest.warnings ?? []), ...untried] };
+    const { warnings = [] } = smallest;
+    const cutShort = files.flatMap((file) => file.warnings ?? []).filter(isCutShort);
+    const more = [...(warnings.some(isCutShort) ? [] : cutShort.slice(0, 1)), ...untried];
+    return more.length === 0 ? smallest : { ...smallest, warnings: [...warnings, ...more] };
   }
   const refusals = outputs.flatMap((output) => (output instanceof ApiError ? [output] : []));
   const missedTargets = refusals.filter(({ details }) => typeof details?.reached === 'number');
@@ -123,4 +126,8 @@ function smallestOutput(
   const refusal = missedTargets[0] ?? refusals[0];
   if (refusal === undefined) throw new Error('A pass has no result.');
   return refusal;
+}
+
+function isCutShort({ code }: PassWarning): boolean {
+  return code === 'search_cut_short';
 }

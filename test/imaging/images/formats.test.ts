@@ -4,7 +4,7 @@ import { deadlineExceededError, poolFullError } from '../../../src/imaging/image
 import { FormatRuns } from '../../../src/imaging/images/formats.ts';
 import type { PassOutcome } from '../../../src/imaging/images/image-call.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import type { ImagePass } from '../../../workers/protocol.ts';
+import type { ImagePass, PassWarning } from '../../../workers/protocol.ts';
 
 const pass: ImagePass = {
   decode: {},
@@ -13,10 +13,11 @@ const pass: ImagePass = {
 };
 const runs = new FormatRuns([{ pass, paramOf: (name) => name }], null);
 
-function file(bytes: number): PassOutcome {
+function file(bytes: number, warnings?: PassWarning[]): PassOutcome {
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   const size = { width: 1, height: 1, contentType: 'image/webp' };
-  return { kind: 'transformed', data: new Uint8Array(bytes), ...size, timings };
+  const data = new Uint8Array(bytes);
+  return { kind: 'transformed', data, ...size, timings, ...(warnings && { warnings }) };
 }
 
 t.test('the quickest format runs first', async (t) => {
@@ -38,6 +39,12 @@ t.test(
     ]);
     const [all] = runs.smallestOutputs([file(30), file(20), file(10)]);
     t.notOk(all && 'warnings' in all, 'nothing is said where all were tried');
+    const cutShort = file(30, [{ code: 'search_cut_short' }]);
+    t.match(
+      runs.smallestOutputs([cutShort, file(20), late]),
+      [{ data: { length: 20 }, warnings: [{ code: 'search_cut_short' }, { code: 'format_not_tried' }] }],
+      'with more time, the larger file might be the smallest',
+    );
     const missed = new ApiError('invalid_param', 'not reached', { param: 'ssimulacra2' });
     const [reached] = runs.smallestOutputs([missed, file(20), file(30)]);
     t.notOk(reached && 'warnings' in reached, 'a format that cannot keep the promise was tried');

@@ -42,17 +42,18 @@ async function runRace(searches: readonly Search[]) {
     };
   const clock = new WorkClock({ nowMs: () => now, cpuMs: () => now });
   const options = { clock, deadlineMs: DEADLINE_MS, bytesOf: (bytes: number) => bytes };
-  const made = await runRivals(searches.map(search), options);
-  return { made, order, deadlines };
+  const { results: made, wasHurried } = await runRivals(searches.map(search), options);
+  return { made, order, deadlines, wasHurried };
 }
 
 t.test('the search with the smallest expected file continues, and surely larger ones stop', async (t) => {
-  const { made, order } = await runRace([
+  const { made, order, wasHurried } = await runRace([
     { name: 'jpeg', expects: 200, makes: 210 },
     { name: 'webp', expects: 190, makes: 195 },
     { name: 'avif', expects: 100, makes: 110 },
   ]);
   t.same(order, ['avif']);
+  t.notOk(wasHurried);
   t.same(made, [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 110], 'in the order of the searches');
 });
 
@@ -93,10 +94,13 @@ t.test('one search that is late does not end the others', async (t) => {
 
 t.test('with time for few trials, the quick searches go first', async (t) => {
   const slow = { name: 'avif', expects: 100, makes: 300, takesMs: 6_200 };
-  const { made, order, deadlines } = await runRace([{ name: 'jpeg', expects: 200, makes: 210 }, slow]);
+  const race = await runRace([{ name: 'jpeg', expects: 200, makes: 210 }, slow]);
+  const { made, order, deadlines } = race;
   t.same(order, ['jpeg', 'avif']);
+  t.ok(race.wasHurried);
   t.equal(deadlines.avif, 8_500, 'a file that is there is answered in time');
   t.same(made, [210, 300]);
   const hurried = await runRace([{ name: 'jpeg', expects: 200, makes: 210, takesMs: 5_000 }, slow]);
   t.same(hurried.order, ['jpeg'], 'and before the others try a sample');
+  t.ok(hurried.wasHurried);
 });

@@ -8,12 +8,10 @@ import { fittingShareOfFrames } from '../../../workers/image/search/fewer-frames
 import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search/rehearsal.ts';
 import { outdoneRefusal } from '../../../workers/image/search/rivals.ts';
 import { takeTrialSample } from '../../../workers/image/search/sample.ts';
-import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
+import { searchTarget } from '../../../workers/image/search/target.ts';
 import { searchSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat, PassWarning } from '../../../workers/protocol.ts';
-import { clockAt } from './search-clock.ts';
-
-const DEADLINE_MS = 10_000;
+import { clockAt, DEADLINE_MS, searchOf } from './search-clock.ts';
 
 /** A rehearsal whose trials are as much work as the effort asks for, on a host that gives a share of a core. */
 async function rehearsed(slowness: number, pace = 1) {
@@ -203,38 +201,9 @@ t.test('the only trial that there is time for keeps a distance from the target',
   t.same(await triedWithin(1, 0), { tried: [36], endedByItself: false });
   t.same(await triedWithin(2, 0), { tried: [40], endedByItself: true });
   t.same(await triedWithin(2, 3), { tried: [40, 33], endedByItself: false }, 'after one that missed it');
+  const near = { tried: [36], endedByItself: false };
+  t.same(await triedWithin(1, 3.8), near, 'with more time, another setting would have been tried');
 });
-
-/** A search over a small picture whose trials each take so long. */
-function searchOf(
-  maxBytes: number,
-  trialMs: (trial: number) => number,
-  format: OutputFormat = 'jpeg',
-): TargetSearch {
-  const side = 64;
-  const data = Uint8Array.from({ length: side * side * 3 }, (_, at) => (at * 7919 + ((at * at) >> 5)) & 255);
-  const pixels: Pixels = { data, width: side, height: side, channels: 3, frames: 1 };
-  let now = 0;
-  let trials = 0;
-  const opened = () => sharp(data, { raw: { width: side, height: side, channels: 3 } });
-  return {
-    pixels,
-    encode: { format, target: { maxBytes } },
-    motion: {},
-    original: undefined,
-    deadlineMs: DEADLINE_MS,
-    clock: clockAt(() => now),
-    async prepare(_pixels, timeoutMs) {
-      trials += 1;
-      const tookMs = trialMs(trials);
-      now += Math.min(tookMs, timeoutMs);
-      if (tookMs > timeoutMs) throw new DeadlineError();
-      return opened();
-    },
-    prepareSample: opened,
-    finish: async (written) => written,
-  };
-}
 
 t.test('a search answers the best that it has when a trial would not end in time', async (t) => {
   let wasHurried = 0;

@@ -203,7 +203,7 @@ function joinAttempts<J extends EncodingTrial>(
     best: other.best,
     nearest: isNearer ? second : first,
     trials: one.trials + other.trials,
-    isThorough: other.best === undefined ? one.isThorough && other.isThorough : other.isThorough,
+    isThorough: one.isThorough && other.isThorough,
   };
 }
 
@@ -271,9 +271,7 @@ async function tryWholePicture<J extends EncodingTrial>({
       },
     }),
   );
-  // With a single setting, a file that reaches the target is final: another effort is tried only for a better setting.
-  const isBestEffort = effort === efforts[0] || (best !== undefined && settings.length === 1);
-  return { best, nearest, trials, isThorough: isSettled && isBestEffort };
+  return { best, nearest, trials, isThorough: isSettled && effort === efforts[0] };
 }
 
 /**

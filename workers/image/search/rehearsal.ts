@@ -3,8 +3,6 @@ import { REACHED_TARGET_RESERVE_MS, RESPONSE_RESERVE_MS, type SearchTime } from 
 import { type EncodingTrial, type SettingSearch, searchSetting, type TriedSetting } from './trials.ts';
 
 const MAX_SAMPLE_TRIALS = 4;
-/** The largest number of trials on a sample if there is time for only one trial of the whole picture. */
-const MAX_RUSHED_SAMPLE_TRIALS = 2;
 /** The number of trials of the whole picture that should fit into the time, because the first may miss the target. */
 const MIN_WHOLE_TRIALS = 2;
 
@@ -79,12 +77,14 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   let level = 0;
   let wholeCpuMs = 0;
   let tried: SampleTrial[] = [];
+  let timeShare: number | undefined;
   await searchSetting({
     ...criteria,
+    // Only a search that will try nothing on the whole picture tries fewer settings for lack of time. The estimates,
+    // and thus the file, do not otherwise depend on the pace.
     hasTime(more) {
-      if (level === efforts.length - 1 && timeShare() !== undefined) return false;
-      const isRushed = MIN_WHOLE_TRIALS * wholeMs() > leftMs();
-      return trials + more <= (isRushed ? MAX_RUSHED_SAMPLE_TRIALS : MAX_SAMPLE_TRIALS);
+      if (level === efforts.length - 1) timeShare ??= measureTimeShare();
+      return timeShare === undefined && trials + more <= MAX_SAMPLE_TRIALS;
     },
     async attempt(index) {
       for (;;) {
@@ -104,14 +104,14 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
       }
     },
   });
-  const share = timeShare();
+  timeShare ??= measureTimeShare();
   return {
     ...{ expected: expectationOf(found, criteria.expected), effort: efforts[level], trialCpuMs: wholeCpuMs },
     bytes: expectedTargetBytes(tried),
-    ...(share !== undefined && { timeShare: share }),
+    ...(timeShare !== undefined && { timeShare }),
   };
 
-  function timeShare(): number | undefined {
+  function measureTimeShare(): number | undefined {
     const answerMs = Math.max(0, leftMs(RESPONSE_RESERVE_MS));
     const neededMs = wholeMs();
     return neededMs <= MAX_TRIAL_TIME_RATIO * answerMs

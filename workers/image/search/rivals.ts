@@ -40,14 +40,17 @@ interface WaitingSearch<T> extends RivalEstimate {
  * setting on a small picture. Then the search with the smallest expected file continues, and others only if their files
  * may be smaller than its file. If the time is too short for its trials, quicker searches continue first, so that there
  * is a file to compare with. Only one search works at a time, because each measures how long its work takes.
+ *
+ * The order decides which searches give up, so `wasHurried` tells whether it was changed for lack of time.
  * @param starts the searches. A search that ends without an estimate does not wait.
  * @param bytesOf the size of the file of a search; infinite if it has none.
  */
 export async function runRivals<T>(
   starts: readonly ((takeTurn: TakeTurn) => Promise<T>)[],
   { clock, deadlineMs, bytesOf }: Pick<SearchTime, 'clock' | 'deadlineMs'> & { bytesOf(result: T): number },
-): Promise<T[]> {
+): Promise<{ results: T[]; wasHurried: boolean }> {
   const results: Promise<T>[] = [];
+  let wasHurried = false;
   let waiting: WaitingSearch<T>[] = [];
   let smallestBytes = Number.POSITIVE_INFINITY;
   let largestErrorRatio = 1;
@@ -63,11 +66,18 @@ export async function runRivals<T>(
     const first = await Promise.race([sampled.promise, result.then((ended) => ({ ended }))]);
     if ('ended' in first) smallestBytes = Math.min(smallestBytes, bytesOf(first.ended));
     else waiting.push({ ...first, result });
-    if ('trialCpuMs' in first && clock.expectedMs(MAX_HURRIED_TRIALS * first.trialCpuMs) > leftMs())
+    const isLast = results.length === starts.length;
+    if (
+      !isLast &&
+      'trialCpuMs' in first &&
+      clock.expectedMs(MAX_HURRIED_TRIALS * first.trialCpuMs) > leftMs()
+    ) {
+      wasHurried = true;
       await finishWaiting();
+    }
   }
   await finishWaiting();
-  return Promise.all(results);
+  return { results: await Promise.all(results), wasHurried };
 
   async function finishWaiting(): Promise<void> {
     // Until a search has a file, the time of the quickest one is kept for it.
@@ -75,7 +85,9 @@ export async function runRivals<T>(
     const keptMs = Math.min(...waiting.map(neededMs));
     const fittingMs = leftMs() - keptMs;
     const rankOf = (search: RivalEstimate) => (neededMs(search) <= fittingMs ? 0 : search.trialCpuMs);
-    const order = waiting.toSorted((one, other) => rankOf(one) - rankOf(other) || one.bytes - other.bytes);
+    const bySize = waiting.toSorted((one, other) => one.bytes - other.bytes);
+    const order = bySize.toSorted((one, other) => rankOf(one) - rankOf(other));
+    wasHurried ||= order.some((search, index) => search !== bySize[index]);
     for (const search of order) {
       if (search.bytes > MAX_RIVAL_SIZE_RATIO * largestErrorRatio * smallestBytes)
         search.giveUp(outdoneRefusal());

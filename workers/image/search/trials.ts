@@ -63,7 +63,8 @@ const CAUTIOUS_AIM_DISTANCE = 8;
  *
  * If even the first setting of the list, which reaches the target most easily, is expected to fail, it is tried next.
  * An unreachable target therefore costs one or two trials. If there is time for only one more trial and none has
- * reached the target, that trial aims far on the safe side of it.
+ * reached the target, that trial aims far on the safe side of it. A file that such an aim has found counts as one of a
+ * search that was cut short, because with more time another setting would have been tried.
  * @returns whether the search ended by itself, and not for lack of time.
  */
 export async function searchSetting(search: SettingSearch): Promise<boolean> {
@@ -71,10 +72,13 @@ export async function searchSetting(search: SettingSearch): Promise<boolean> {
   const found: TriedSetting[] = [];
   let [low, high] = [-1, count];
   let isReached = false;
+  let aimedFar = false;
+  const indexAt = (aim: number) =>
+    found.length < GUIDED_TRIALS ? guessBestIndex(search, found, low, high, aim) : (low + high) >> 1;
   while (high - low > 1) {
-    const aim = isReached || search.hasTime(2) ? USUAL_AIM_DISTANCE : CAUTIOUS_AIM_DISTANCE;
-    const index =
-      found.length < GUIDED_TRIALS ? guessBestIndex(search, found, low, high, aim) : (low + high) >> 1;
+    const usual = indexAt(USUAL_AIM_DISTANCE);
+    const index = isReached || search.hasTime(2) ? usual : indexAt(CAUTIOUS_AIM_DISTANCE);
+    aimedFar ||= index !== usual;
     const { value, reaches } = await search.attempt(index);
     found.push({ index, value });
     isReached ||= reaches;
@@ -83,10 +87,10 @@ export async function searchSetting(search: SettingSearch): Promise<boolean> {
     const isNear = reaches && Math.abs(value - target) <= tolerance;
     const isBest =
       reaches && high - low > 1 && isExpectedToFail(search, found, pick === 'last' ? low + 1 : high - 1);
-    if (isNear || isBest) return true;
+    if (isNear || isBest) return !aimedFar;
     if (high - low > 1 && !search.hasTime(1)) return false;
   }
-  return true;
+  return !(isReached && aimedFar);
 }
 
 /**
