@@ -38,7 +38,7 @@ import { BenchReports } from './operator/reports.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { answerControls } from './processes/controls.ts';
 import { createProcessControls } from './processes/process-controls.ts';
-import { type ImagingPools, openSlices, type PlatformParts } from './slices.ts';
+import { type ImagingParts, openSlices, type PlatformParts } from './slices.ts';
 
 export interface AppOptions {
   settings: Settings;
@@ -175,7 +175,7 @@ async function openBaseParts(options: AppOptions): Promise<BaseParts> {
   };
 }
 
-async function openImaging(baseParts: BaseParts): Promise<ImagingPools> {
+async function openImaging(baseParts: BaseParts): Promise<ImagingParts> {
   const { settings, stores, capacity, log, meters, imageWork } = baseParts;
   // The fonts are installed before anything starts that draws text.
   const fonts = new InstalledFonts();
@@ -197,7 +197,7 @@ async function openImaging(baseParts: BaseParts): Promise<ImagingPools> {
 
 function installMeters(
   { server, settings, meters, collectMetrics }: BaseParts,
-  { imageWorkers, renders }: ImagingPools,
+  { imageWorkers, renders }: ImagingParts,
 ): void {
   meters.pools.watchPools({
     image: () => imageWorkers.stats().quick,
@@ -244,7 +244,7 @@ function installDraining({ server, draining, meters }: BaseParts): ReleasableCon
 /** Registers the routes outside the API: health, pages, signed links to results, and delivered pictures. */
 async function registerOpenRoutes(
   { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: BaseParts,
-  { imageWorkers, renders }: ImagingPools,
+  { imageWorkers, renders }: ImagingParts,
   slices: Slices,
 ): Promise<void> {
   await server.register(healthRoutes, {
@@ -331,7 +331,7 @@ function startSweeper(
  */
 function startControls(
   { stores, hostId, processId, deployment = '', capacity, clock, log }: BaseParts,
-  { imageWorkers, renders }: ImagingPools,
+  { imageWorkers, renders }: ImagingParts,
   readLoad: App['readLoad'],
 ): Promise<() => void> {
   return answerControls(
@@ -352,7 +352,7 @@ async function stopSlices({ all }: Slices, log: Logger): Promise<void> {
   }
 }
 
-function closeImaging({ imageWorkers, readers, renders }: ImagingPools): Promise<unknown> {
+function closeImaging({ imageWorkers, readers, renders }: ImagingParts): Promise<unknown> {
   return Promise.all([imageWorkers.close(), readers.close(), renders.close()]);
 }
 

@@ -33,7 +33,11 @@ import { LoadHistory, LoadRecorder, recordLoad } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
 import { checkBrowserPath } from './processes/browser-path.ts';
 import { answerControls, PRIMARY_PROCESS_ID } from './processes/controls.ts';
-import { alikeSettingFingerprints, deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
+import {
+  deploymentFingerprint,
+  deploymentSettingFingerprints,
+  holdRedisPrefix,
+} from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';
 import { ensureHome } from './processes/home.ts';
 import { createLog } from './processes/log.ts';
@@ -69,8 +73,8 @@ interface Primary {
   stores: Stores;
   /** Identifies the deployment to which the documents belong. Processes with the same value belong together. */
   deployment: string;
-  /** The fingerprints of the settings that all hosts need to have alike. */
-  alikeSettings: Record<string, string>;
+  /** The fingerprints of the settings that all hosts must share. */
+  settingFingerprints: Record<string, string>;
   capacity: Capacity;
 }
 
@@ -174,7 +178,7 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
   const signatures = await LinkSigner.open(stores.documents);
   const deployment = deploymentFingerprint(signatures, settings.stores);
-  const alikeSettings = alikeSettingFingerprints(signatures, settings);
+  const settingFingerprints = deploymentSettingFingerprints(signatures, settings);
   if (!hasEmbeddedStores(settings.stores)) {
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdRedisPrefix(stores.coordination, { mark: deployment, prefix, log });
@@ -191,7 +195,7 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     ...{ ...settings.jobs, ...settings.webhooks },
   });
   const hostId = randomText(12);
-  return { settings, log, hostId, stores, deployment, alikeSettings, capacity };
+  return { settings, log, hostId, stores, deployment, settingFingerprints, capacity };
 }
 
 /**

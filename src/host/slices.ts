@@ -52,7 +52,7 @@ export interface PlatformParts extends ProcessParts {
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
 /** The pools of a process that work on images, and its fonts. */
-export interface ImagingPools {
+export interface ImagingParts {
   imageWorkers: ImageWorkers;
   readers: Readers;
   renders: Renders;
@@ -60,7 +60,7 @@ export interface ImagingPools {
 }
 
 /** Opens the slices, one statement each. Each slice is opened after those that it needs. */
-export async function openSlices(settings: Settings, platform: PlatformParts, imaging: ImagingPools) {
+export async function openSlices(settings: Settings, platform: PlatformParts, imaging: ImagingParts) {
   const { publicUrl, log } = platform;
   const all: ProductSlice[] = [];
   const addSlice = <S extends ProductSlice>(slice: S): S => {

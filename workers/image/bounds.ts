@@ -99,7 +99,7 @@ function applyStepRules(
     const operation = findStepOperation(name);
     if (operation === undefined) continue;
     const inputShape = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
-    const badArgument = operation.findInvalidArgument(params) ?? operation.findMisfit(inputShape, params);
+    const badArgument = operation.findInvalidArgument(params) ?? operation.findFitError(inputShape, params);
     if (badArgument !== undefined)
       throw argumentRefusal(badArgument, `steps[${index}].params`, operation, params);
     if (operation.sizeAfter === 'found') return { made: null, warnings };

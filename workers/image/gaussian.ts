@@ -39,8 +39,8 @@ function reductionFactorFor(edgePx: number, sigma: number): number {
 
 /**
  * Blurs the pixels of one frame by a Gaussian that is applied to a reduced copy. The copy lacks only details that a
- * wide blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are repeated
- * outwards. If an edge is too short for that reduction, the rest of the blur is applied along this edge.
+ * wide blur removes anyway; at full size, the time would grow with sigma. Pixels at the border are repeated outwards.
+ * If the width or the height is too small for the full reduction, the rest of the blur is applied in that direction.
  */
 async function blurReducedCopy(picture: PassPicture, sigma: number): Promise<Pixels> {
   const pixels = await picture.pixels();

@@ -118,7 +118,7 @@ interface PictureFacts extends Size {
 }
 
 /** Slots at which sharp works after the conversion to the colour space of the output. */
-const OUTPUT_COLOUR_SLOTS: readonly PipelineSlot[] = [
+const SLOTS_IN_OUTPUT_COLOUR_SPACE: readonly PipelineSlot[] = [
   'joinChannel',
   'boolean',
   'bandbool',
@@ -234,7 +234,7 @@ export class PassPicture {
   /** Writes a grey picture with one channel. Steps that address channels by number are run first. */
   async writeAsGrey(): Promise<void> {
     if (this.writtenIn !== undefined) return;
-    if (OUTPUT_COLOUR_SLOTS.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
+    if (SLOTS_IN_OUTPUT_COLOUR_SPACE.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
     this.writtenIn = 'b-w';
   }
 

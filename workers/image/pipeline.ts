@@ -117,14 +117,14 @@ export async function runPass(
       ...(warnings.length > 0 && { warnings }),
       ...(source.isDeep && { bitDepth: picture.isDeep ? 16 : 8 }),
       timings: { decodeMs, processMs: processedMs - openedMs, encodeMs: performance.now() - processedMs },
-      ...leftWorkOf(work),
+      ...leavesWorkField(work),
     };
   } catch (error) {
-    return { ...taskFailureOf(error, picture.fromFile), ...leftWorkOf(work) };
+    return { ...taskFailureOf(error, picture.fromFile), ...leavesWorkField(work) };
   }
 }
 
-function leftWorkOf({ leavesWork }: PassWork): Pick<PassWork, 'leavesWork'> {
+function leavesWorkField({ leavesWork }: PassWork): Pick<PassWork, 'leavesWork'> {
   return leavesWork ? { leavesWork } : {};
 }
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { prepareZXingModule, type ReaderOptions, readBarcodes } from 'zxing-wasm/reader';
 import { encodeOutput } from '../transport/output.ts';
-import type { CodesResult, CodesTask } from './protocol.ts';
+import type { CodesTask, ReadCodesResult } from './protocol.ts';
 
 /** This thread reads bar and QR codes. It is started with the first request for codes. */
 
@@ -17,7 +17,7 @@ const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_read
 const { buffer } = new Uint8Array(await readFile(wasmFile));
 prepareZXingModule({ overrides: { wasmBinary: buffer } });
 
-type FoundCode = CodesResult['codes'][number];
+type FoundCode = ReadCodesResult['codes'][number];
 
 interface RgbaPixels {
   data: Uint8ClampedArray<ArrayBuffer>;
@@ -26,7 +26,7 @@ interface RgbaPixels {
 }
 
 /** Reads every code in a picture, at any angle, dark on light or light on dark. */
-export default async function readCodes({ picture }: CodesTask): Promise<CodesResult> {
+export default async function readCodes({ picture }: CodesTask): Promise<ReadCodesResult> {
   const flat = sharp(picture).flatten({ background: '#ffffff' }).ensureAlpha().toColourspace('srgb');
   const { data, info } = await encodeOutput(flat.raw());
   const { width, height } = info;

@@ -29,7 +29,7 @@ export interface BoundingBox {
   height: number;
 }
 
-export interface CodesResult {
+export interface ReadCodesResult {
   width: number;
   height: number;
   codes: (BoundingBox & { format: string; text: string })[];

@@ -35,7 +35,7 @@ const MAX_DRAWN_CHARACTERS = 400;
 /** The lightest tone (of 255) of the background on which white letters are readable. */
 const MAX_BACKGROUND_TONE = 150;
 /** The share of the width and of the height that the text may fill. */
-const MAX_TEXT_SHARE = 0.8;
+const MAX_TEXT_SHARE_OF_EDGE = 0.8;
 /** Matches a character that can be drawn. Nothing is drawn for a text without such a character. */
 const VISIBLE_CHARACTER = /[^\s\p{Cf}]/u;
 
@@ -49,8 +49,8 @@ async function drawText(task: Extract<SandboxTask, { kind: 'draw' }>): Promise<S
   const words = [...withoutControlCharacters(text).trim()].slice(0, MAX_DRAWN_CHARACTERS).join('');
   if (!VISIBLE_CHARACTER.test(words)) return gradient;
   const available = {
-    width: Math.round(width * MAX_TEXT_SHARE),
-    height: Math.round(height * MAX_TEXT_SHARE),
+    width: Math.round(width * MAX_TEXT_SHARE_OF_EDGE),
+    height: Math.round(height * MAX_TEXT_SHARE_OF_EDGE),
   };
   const markup = `<span foreground="white" insert_hyphens="false">${escapeMarkup(words)}</span>`;
   const layout = { font: 'sans bold', align: 'centre', wrap: 'word-char', rgba: true } as const;

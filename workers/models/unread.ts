@@ -12,7 +12,7 @@ sharp.cache(false);
 const MAX_SEARCHED_EDGE_PX = 1_000;
 /** The edge of a cell, in pixels of the searched picture. */
 const CELL_EDGE_PX = 8;
-/** The smallest difference of two neighbouring grey levels at the edge of a letter. */
+/** The smallest difference in grey level between two neighbouring pixels at the edge of a letter. */
 const MIN_LETTER_CONTRAST = 24;
 /**
  * An area counts as text if at least this share of its pixels has one of its two most frequent grey levels, those of

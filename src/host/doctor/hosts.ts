@@ -6,9 +6,9 @@ import { connectRedisCoordination, openObjectStore } from '../../platform/stores
 import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import {
-  type AlikeSettings,
-  alikeSettingFingerprints,
+  type DeploymentReport,
   deploymentFingerprint,
+  deploymentSettingFingerprints,
   hasObject,
   SEPARATION_ADVICE,
 } from '../processes/deployment.ts';
@@ -45,10 +45,10 @@ export async function checkHosts(settings: Settings): Promise<DoctorFinding[]> {
       const primaries = await askProcesses(coordination, { kind: 'settings', object });
       const isDeleted = !(await hasObject(objects, object).catch(() => null));
       const expected = {
-        fingerprints: alikeSettingFingerprints(signatures, settings),
+        fingerprints: deploymentSettingFingerprints(signatures, settings),
         hasObject: isDeleted ? null : true,
       };
-      return [...primaries.flatMap((primary) => alikeSettingFindings(primary, expected)), ...clocks];
+      return [...primaries.flatMap((primary) => settingMismatchFindings(primary, expected)), ...clocks];
     },
     (reason) => `The hosts could not be asked: ${reason}.`,
     REDIS_CONNECTION_REMEDY,
@@ -68,9 +68,9 @@ async function findStoredObject(objects: ObjectStore): Promise<string | null> {
  * The findings about a host whose settings, or objects, are not those of the doctor.
  * @param expected what the host reports if they are; an object that was deleted meanwhile is not expected.
  */
-export function alikeSettingFindings(
+export function settingMismatchFindings(
   { hostId, data, error }: ControlAnswer,
-  expected: AlikeSettings,
+  expected: DeploymentReport,
 ): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
   const objectsRemedy =
@@ -81,7 +81,7 @@ export function alikeSettingFindings(
     ];
   // An API process, and a primary of an earlier version, report nothing.
   if (data?.fingerprints === undefined) return [];
-  const report = data as unknown as AlikeSettings;
+  const report = data as unknown as DeploymentReport;
   if (expected.hasObject === true && report.hasObject === false)
     findings.push(problemFinding(`Host ${hostId} has other objects than this one.`, objectsRemedy));
   const different = Object.entries(report.fingerprints)

@@ -6,7 +6,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 export type ProcessControl =
   | { kind: 'pools' }
   /**
-   * The primary returns what all hosts need to have alike (`AlikeSettings`), and whether it finds the object with the
+   * The primary returns what all hosts must share (`DeploymentReport`), and whether it finds the object with the
    * key `object`.
    */
   | { kind: 'settings'; object: string | null }

@@ -42,8 +42,9 @@ const MAX_LISTENING_TURNS = 1_000;
 const TESTED_NODE_RELEASE = 24;
 
 /**
- * The warning for an operator whose release of Node may use other cluster messages; null for the known release. With
- * other messages, a connection that is being sent to a process is lost if the process is killed at that moment.
+ * The warning about a release of Node that was not tested; null for the tested one. The rescue of handed connections
+ * relies on Node's internal cluster messages. If these differ, a connection that is being sent to a process is lost
+ * when that process is killed.
  */
 export function untestedNodeWarning(version: string = process.versions.node): string | null {
   if (Number.parseInt(version, 10) === TESTED_NODE_RELEASE) return null;

@@ -8,7 +8,7 @@ import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { HostReporter } from '../operator/host-report.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
-import { type AlikeSettings, hasObject } from './deployment.ts';
+import { type DeploymentReport, hasObject } from './deployment.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /**
@@ -23,11 +23,11 @@ export function createPrimaryControls(options: {
   reporter: HostReporter;
   /** The log, which gets one line for each change by an operator. */
   log: Logger;
-  /** The fingerprints of the settings that all hosts need to have alike. */
-  alikeSettings: AlikeSettings['fingerprints'];
+  /** The fingerprints of the settings that all hosts must share. */
+  settingFingerprints: DeploymentReport['fingerprints'];
   objects: ObjectStore;
 }): ControlHandler {
-  const { hostId, supervisor, capacity, reporter, log, alikeSettings, objects } = options;
+  const { hostId, supervisor, capacity, reporter, log, settingFingerprints, objects } = options;
 
   async function set({ name, value, save, by }: Extract<ProcessControl, { kind: 'set' }>) {
     const before = capacity.values()[name];
@@ -78,8 +78,8 @@ export function createPrimaryControls(options: {
         reporter.recordMark({ kind: 'log', by: control.by, text: logLevelText(control) });
         return null;
       case 'settings': {
-        const report: AlikeSettings = {
-          fingerprints: alikeSettings,
+        const report: DeploymentReport = {
+          fingerprints: settingFingerprints,
           hasObject: await hasObject(objects, control.object),
         };
         return { ...report };

@@ -67,7 +67,8 @@ export class SpareProcess {
 }
 
 /**
- * Waits in a spare process until it is needed. It then drops its spare argument, and is an ordinary API process.
+ * Waits in a spare process until it is needed. The argument that marks it as spare is then removed from its process
+ * title, and it serves as an ordinary API process.
  * @returns the CPU time that the process used before.
  */
 export async function waitAsSpare(needed: Promise<void>): Promise<NodeJS.CpuUsage> {

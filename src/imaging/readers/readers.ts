@@ -1,5 +1,5 @@
 import type { Size } from '../../../workers/formats/size.ts';
-import type { BoundingBox, CodesResult, CodesTask } from '../../../workers/models/protocol.ts';
+import type { BoundingBox, CodesTask, ReadCodesResult } from '../../../workers/models/protocol.ts';
 import { type PassWarning, totalMsOf } from '../../../workers/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
@@ -70,7 +70,7 @@ export interface ReadingResult extends WithQueueTime {
 export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
-  readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD_FILE, CODES_HEAP_MEGABYTES);
+  readonly #codes = new OnDemandThread<CodesTask, ReadCodesResult>(CODES_THREAD_FILE, CODES_HEAP_MEGABYTES);
   readonly #queues = { text: createReaderQueue(), codes: createReaderQueue() };
 
   constructor(imageWorkers: ImageWorkers) {

@@ -5,7 +5,7 @@ import {
   invalidParamError,
   temporarilyUnavailableError,
 } from '../../platform/http/errors/errors.ts';
-import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
+import { type CallWarning, warningPerName } from '../../platform/http/hooks/warnings.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { WithQueueTime } from '../images/image-call.ts';
 import { LostThreadError } from './thread.ts';
@@ -49,7 +49,7 @@ export function requireRenderedPage(
 ): RenderedPage {
   if (answer.kind === 'rendered') {
     const queueMs = Math.max(0, elapsedMs - totalMsOf(answer.timings));
-    return { ...answer, queueMs, warnings: warningsNamed('page_text_cut', answer.text.cut) };
+    return { ...answer, queueMs, warnings: warningPerName('page_text_cut', answer.text.cut) };
   }
   throw renderFailureError(answer, refusal);
 }

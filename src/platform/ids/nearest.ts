@@ -16,7 +16,7 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   if (equal !== undefined) return [equal];
   const meant = namesMeantBy(plain, known);
   if (meant.length > 0) return meant;
-  const below = namesBelowStem(wrong, known);
+  const below = findSiblingNames(wrong, known);
   if (below.length > 0) return below;
   const ending = known.filter((name) => TAIL_SEPARATORS.some((sign) => name.endsWith(`${sign}${plain}`)));
   if (ending.length > 0) return ending;
@@ -50,7 +50,7 @@ function namesMeantBy(plain: string, known: readonly string[]): string[] {
  * The known names that have the same stem as a wrong name, and a last part that was probably meant. An example is
  * `job.completed` for `job.done`.
  */
-function namesBelowStem(wrong: string, known: readonly string[]): string[] {
+function findSiblingNames(wrong: string, known: readonly string[]): string[] {
   const stem = wrong.slice(0, wrong.lastIndexOf('.') + 1);
   if (stem === '') return [];
   const tails = known.filter((name) => name.startsWith(stem)).map((name) => name.slice(stem.length));

@@ -30,7 +30,7 @@ export class CopyProgressReporter {
 }
 
 /** The number of pages to copy in one step: more than any database has, because so many pages take 8 TB. */
-const MAX_DATABASE_PAGES = 2 ** 31 - 1;
+const ALL_PAGES = 2 ** 31 - 1;
 
 export interface BackupReport {
   directory: string;
@@ -94,7 +94,7 @@ async function copyStores(dataDir: string, to: string, onProgress: (line: string
  */
 async function copyDatabase(from: string, to: string): Promise<void> {
   using database = new DatabaseSync(from, { readOnly: true });
-  await backup(database, to, { rate: MAX_DATABASE_PAGES });
+  await backup(database, to, { rate: ALL_PAGES });
 }
 
 /** Copies the objects that the copy lacks, and returns their number. */

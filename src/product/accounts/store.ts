@@ -181,7 +181,7 @@ export class AccountsStore {
     return (await this.#keys.updateOne({ ...key, revokedAt: null }, change)).modified === 1;
   }
 
-  /** Records the use of a key, unless another process has recorded one since `key` was read. */
+  /** Records the use of a key, unless another process has recorded one since this document was read. */
   async recordKeyUse({ accountId, _id, lastUsedAt }: ApiKeyDocument, now: Date): Promise<void> {
     const change = { $set: { lastUsedAt: now.toISOString() } };
     await this.#keys.updateOne({ _id, accountId, lastUsedAt }, change);

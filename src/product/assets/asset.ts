@@ -111,7 +111,7 @@ export function newObjectKey(): string {
   return `assets/${randomText(24)}`;
 }
 
-export function assetDataOf(asset: AssetDocument): Asset {
+export function assetResponseOf(asset: AssetDocument): Asset {
   const { _id: id, status, origin, name, collection, jobId, itemIndex, image, metadata } = asset;
   const { createdAt, expiresAt } = asset;
   return {

@@ -6,7 +6,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { OnLongRead } from '../../platform/http/lists.ts';
 import { createRowWriter, sendLongAnswer } from '../../platform/http/long-answers.ts';
 import { type CallGate, LONG_READS_TEXT } from '../accounts/gate/gate.ts';
-import { assetDataOf } from './asset.ts';
+import { assetResponseOf } from './asset.ts';
 import type { AssetCollections } from './collections.ts';
 import type { AccountLinks } from './content/links.ts';
 import { findAsset, findAssetWithContent } from './content/reader.ts';
@@ -51,12 +51,14 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         addWarnings(reply, await collections.warningsAbout(accountId, query.collection));
       if (query.similarTo !== undefined) {
         const { rows, meta } = await listSimilarAssets(store, accountId, query.similarTo, query, takeSlot);
-        const data = rows.values().map((row) => writeAsset({ ...assetDataOf(row), distance: row.distance }));
+        const data = rows
+          .values()
+          .map((row) => writeAsset({ ...assetResponseOf(row), distance: row.distance }));
         return sendLongAnswer(reply, accountId, successEnvelope('Similar assets listed.', data, meta));
       }
       checkDistance(query);
       const { rows, meta } = await store.list(accountId, query, takeSlot);
-      const data = rows.values().map((row) => writeAsset(assetDataOf(row)));
+      const data = rows.values().map((row) => writeAsset(assetResponseOf(row)));
       return sendLongAnswer(reply, accountId, successEnvelope('Assets listed.', data, meta));
     },
   );
@@ -75,7 +77,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { accountId } = gate.requireCaller(request);
       const asset = await findAsset(store, accountId, request.params.assetId);
       addWarnings(reply, asset.warnings ?? []);
-      return successEnvelope('Asset read.', assetDataOf(asset));
+      return successEnvelope('Asset read.', assetResponseOf(asset));
     },
   );
 

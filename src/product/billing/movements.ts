@@ -37,7 +37,7 @@ export interface CreditMovement {
  * A movement, or a function that computes it from the account. The function is called again if another movement has
  * changed the account since.
  */
-type MovementPlan = CreditMovement | ((account: BillingAccount) => CreditMovement);
+type MovementOrMaker = CreditMovement | ((account: BillingAccount) => CreditMovement);
 
 /**
  * An account, read before the job of a movement was created. A movement with a snapshot needs no search for an earlier
@@ -99,7 +99,7 @@ export class CreditMovements {
    */
   move(
     accountId: string,
-    movement: MovementPlan,
+    movement: MovementOrMaker,
     snapshot: AccountSnapshot | null = null,
   ): Promise<MovementResult> {
     return this.#enqueue(accountId, async () => {
@@ -146,7 +146,7 @@ export class CreditMovements {
 
   async #attemptMove(
     accountId: string,
-    plan: MovementPlan,
+    plan: MovementOrMaker,
     snapshot: AccountSnapshot | null,
   ): Promise<MovementResult | 'overtaken'> {
     const isFresh = snapshot !== null && snapshot.moves === this.#moveCountOf(accountId);

@@ -56,7 +56,7 @@ interface LinksOptions {
  * The maximum length of the work in an address. Longer work is saved as a preset, because clients and caches refuse
  * long addresses.
  */
-const MAX_WORK_CHARACTERS = 2_000;
+const MAX_STEPS_TEXT_CHARACTERS = 2_000;
 
 interface CompiledLinkWork {
   /** The work as the address contains it; null if it must be saved as a preset first. */
@@ -219,7 +219,7 @@ function opsText(steps: readonly PresetStep[]): string | null {
     return pairs.length === 0 ? op.op : `${op.op}:${pairs.join(',')}`;
   });
   const what = texts.join(';');
-  return texts.includes(null) || what.length > MAX_WORK_CHARACTERS ? null : what;
+  return texts.includes(null) || what.length > MAX_STEPS_TEXT_CHARACTERS ? null : what;
 }
 
 function parameterText(value: unknown): string {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
+import { type CallWarning, warningPerName } from '../../platform/http/hooks/warnings.ts';
 import type {
   DeclaredCollection,
   DocumentCollection,
@@ -68,7 +68,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<PricedVariant, 'seg
 
 /** One warning for each sandbox model that the variants use, because a sandbox model invents its results. */
 export function sandboxWarningsOf(variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>): CallWarning[] {
-  return warningsNamed('sandbox_model', sandboxModelsOf(variants));
+  return warningPerName('sandbox_model', sandboxModelsOf(variants));
 }
 
 export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'>): number {

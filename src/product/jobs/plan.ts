@@ -37,7 +37,7 @@ export function planOf(segments: readonly CompiledSegment[]): PlanSegment[] {
 }
 
 /** The credits that one item costs in a segment. A pass costs none, because it counts against the plan's allowance. */
-export function creditsPerSegment(models: ModelsFile, segment: CompiledSegment): number {
+export function segmentCreditsPerItem(models: ModelsFile, segment: CompiledSegment): number {
   return segment.runs === 'pass' ? 0 : creditsPerItem(models, segment.model, segment.parameters);
 }
 

@@ -253,7 +253,7 @@ type ProviderMeter = (provider: ProviderName, outcome: string, elapsedMs: number
 const DURATION_METRIC = 'darkroom_provider_call_seconds';
 const CALLS_METRIC = 'darkroom_provider_calls_total';
 /** The outcomes on which alerts are based. */
-const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfigured'];
+const VERDICTS_OF_ALERT_RULES = ['answered', 'provider_unavailable', 'service_misconfigured'];
 const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 
 /**
@@ -274,7 +274,8 @@ function createProviderMeter(offered: readonly string[]): ProviderMeter {
     labelNames: ['provider', 'verdict'],
   });
   // The counters start at zero. Otherwise an alert would miss the first failure, because the series would begin at one.
-  for (const provider of offered) for (const verdict of ALERTED_VERDICTS) calls.inc({ provider, verdict }, 0);
+  for (const provider of offered)
+    for (const verdict of VERDICTS_OF_ALERT_RULES) calls.inc({ provider, verdict }, 0);
   return (provider, outcome, elapsedMs) => {
     durations.observe({ provider }, elapsedMs / 1_000);
     calls.inc({ provider, verdict: outcome });

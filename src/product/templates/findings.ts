@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
+import { type CallWarning, warningPerName } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
 import {
@@ -30,7 +30,7 @@ export async function findPageWarnings(
     ...ofVariables,
     ...ofStyles,
     ...blockedUrlWarnings(html),
-    ...warningsNamed('missing_asset', missingAssetIds),
+    ...warningPerName('missing_asset', missingAssetIds),
   ];
 }
 
@@ -51,8 +51,8 @@ export function variableWarnings(
     (name) => !optional.has(name) && !isBeyondFilledSeries(name, filledNumbers),
   );
   return [
-    ...warningsNamed('unknown_variable', findUnknownNames(row, known)),
-    ...warningsNamed('empty_variable', empty),
+    ...warningPerName('unknown_variable', findUnknownNames(row, known)),
+    ...warningPerName('empty_variable', empty),
   ];
 }
 
@@ -143,7 +143,7 @@ export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateR
   const inElements = Array.from(html.matchAll(STYLE_ELEMENT_PATTERN), matchedValue);
   const styles = [css, ...inElements, ...attributeValues(html, STYLE_ATTRIBUTE_PATTERN)];
   const names = styles.flatMap((style) => placeholdersWithEscapedValues(style, row));
-  return warningsNamed('escaped_in_css', [...new Set(names)]);
+  return warningPerName('escaped_in_css', [...new Set(names)]);
 }
 
 /**
@@ -171,7 +171,7 @@ export function blockedUrlWarnings(html: string): CallWarning[] {
     const scheme = schemeOf(address);
     return scheme === null || ALLOWED_URL_SCHEMES.includes(scheme) ? [] : [scheme];
   });
-  return warningsNamed('blocked_resource', [...new Set(schemes)]);
+  return warningPerName('blocked_resource', [...new Set(schemes)]);
 }
 
 /** The values of attributes in all tags of a page, except in tags that `ignoredTagPattern` matches. */

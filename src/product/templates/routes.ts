@@ -42,7 +42,7 @@ export interface TemplateRoutesOptions {
   now: () => Date;
 }
 
-const writeTemplate = createRowWriter(TemplateData);
+const serializeTemplate = createRowWriter(TemplateData);
 const writeSummary = createRowWriter(TemplateSummary);
 
 const ROUTE_INSTALLERS = [
@@ -125,7 +125,7 @@ function installImportRoute(app: FastifyInstance, { store, gate, now }: Template
       const { drafts, errors } = await parseTemplateEntries(request.body);
       const { accountId } = gate.requireCaller(request);
       const templates = await store.insert(accountId, drafts, now());
-      const entries = templates.values().map((template) => writeTemplate(templateDataOf(template)));
+      const entries = templates.values().map((template) => serializeTemplate(templateDataOf(template)));
       const counts = { importedCount: templates.length, sent: request.body.length };
       return sendImportResult(reply, accountId, { of: 'templates', entries, errors, ...counts });
     },
@@ -224,7 +224,7 @@ function installVersionsRoute(app: FastifyInstance, { store, gate }: TemplateRou
       const { accountId } = gate.requireCaller(request);
       const template = await findTemplate(store, accountId, request.params.templateId);
       const versions = readTemplateHistory(store, accountId, template);
-      return streamList(reply, 'Versions listed.', versions, writeTemplate);
+      return streamList(reply, 'Versions listed.', versions, serializeTemplate);
     },
   );
 }

@@ -3,7 +3,7 @@ import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
-import { type CallWarning, warningsNamed } from '../../platform/http/hooks/warnings.ts';
+import { type CallWarning, warningPerName } from '../../platform/http/hooks/warnings.ts';
 import { nearestName } from '../../platform/ids/nearest.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -39,7 +39,7 @@ export function overriddenFieldWarnings(
     ([name, sent]) => [`parameters.${name}`, name, sent] as const,
   );
   const overridden = [...named, ...nested].filter(([, name, sent]) => isOther(name, sent));
-  return warningsNamed(
+  return warningPerName(
     'no_effect',
     overridden.map(([path]) => path),
   );

@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { randomDatabase } from '../../../bench/services/mongodb.ts';
 import { readSettings } from '../../../config/index.ts';
-import { alikeSettingFindings, checkHosts } from '../../../src/host/doctor/hosts.ts';
+import { checkHosts, settingMismatchFindings } from '../../../src/host/doctor/hosts.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { startWholeService } from '../../support/whole-service.ts';
 import { finds } from './finds.ts';
@@ -69,10 +69,10 @@ t.test(
   async (t) => {
     const expected = { fingerprints: { S3_BUCKET: 'a' }, hasObject: true };
     const answer = { hostId: 'far', processId: 'primary', data: null };
-    const denied = alikeSettingFindings({ ...answer, error: 'Access Denied.' }, expected);
+    const denied = settingMismatchFindings({ ...answer, error: 'Access Denied.' }, expected);
     finds(t, denied, 'problem', /^Host far cannot read its objects: Access Denied\.$/, /S3_BUCKET/);
-    t.same(alikeSettingFindings(answer, expected), []);
+    t.same(settingMismatchFindings(answer, expected), []);
     const deleted = { ...answer, data: { fingerprints: { S3_BUCKET: 'a' }, hasObject: false } };
-    t.same(alikeSettingFindings(deleted, { ...expected, hasObject: null }), []);
+    t.same(settingMismatchFindings(deleted, { ...expected, hasObject: null }), []);
   },
 );

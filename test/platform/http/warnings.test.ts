@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { type CallWarning, warningsNamed, warningsText } from '../../../src/platform/http/hooks/warnings.ts';
+import { type CallWarning, warningPerName, warningsText } from '../../../src/platform/http/hooks/warnings.ts';
 
 t.test('warnings are listed once each, their names percent-encoded', async (t) => {
   const warnings: CallWarning[] = [
@@ -12,7 +12,7 @@ t.test('warnings are listed once each, their names percent-encoded', async (t) =
 });
 
 t.test('a long list is cut at a whole entry, and the rest is counted', async (t) => {
-  const warnings = warningsNamed(
+  const warnings = warningPerName(
     'empty_variable',
     Array.from({ length: 300 }, (_, index) => `v${index}`),
   );

@@ -3,7 +3,7 @@ import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { subjectReferencesOf } from '../../../src/product/catalogue/plan/subjects.ts';
 import type { JobRequest } from '../../../src/product/jobs/schema.ts';
-import { checkCount, checkWork, refuseContradictions } from '../../../src/product/jobs/submit/work.ts';
+import { checkCount, checkJobFields, checkWork } from '../../../src/product/jobs/submit/work.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
@@ -13,7 +13,7 @@ const convert = { op: 'convert', parameters: { format: 'webp' } };
 const hero = { name: 'hero', referenceAssetIds: ['ast_1', 'ast_2'], descriptor: 'a tall woman in red' };
 
 function check(body: JobRequest, stored?: { steps: object[]; subjects?: (typeof hero)[] }) {
-  refuseContradictions(body);
+  checkJobFields(body);
   const preset =
     body.presetId === undefined || stored === undefined ? undefined : { subjects: [], ...stored };
   const work = checkWork(body, models, preset);

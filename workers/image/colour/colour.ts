@@ -41,7 +41,7 @@ export function leavesTransparency(background: unknown): boolean {
 
 const { colorsNamed, converter, parse, toGamut } = culori;
 
-/** The notations that are accepted, for messages. */
+/** Examples of the accepted notations, for error messages. */
 export const CSS_COLOUR_EXAMPLES = 'orange, #ff8800, rgb(…), hsl(…) or oklch(…)';
 
 /** The names of colours, such as orange. */

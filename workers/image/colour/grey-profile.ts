@@ -22,7 +22,7 @@ export function greyProfileCurve(profile: Uint8Array | undefined): LightCurve | 
     const at = readTagOffsets(bytes).get('kTRC');
     const curve = at === undefined ? undefined : readCurve(bytes, at);
     // With Lab as its connection space, the curve gives L*.
-    return curve && bytes.text(20, 4) === 'Lab ' ? (value) => lightOfLightness(curve(value)) : curve;
+    return curve && bytes.text(20, 4) === 'Lab ' ? (value) => luminanceOfLightness(curve(value)) : curve;
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -66,7 +66,7 @@ export function convertGreyToSrgb(
 }
 
 /** The light, 0 to 1, of a lightness L* of 0 to 1 (CIE 1976). */
-function lightOfLightness(lightness: number): number {
+function luminanceOfLightness(lightness: number): number {
   const root = (lightness * 100 + 16) / 116;
   return root > 6 / 29 ? root ** 3 : (lightness * 100) / 903.3;
 }

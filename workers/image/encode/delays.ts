@@ -2,9 +2,9 @@ import { ByteReader } from '../../formats/bytes.ts';
 import { gifBlocks, isGraphicControl } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
-/** A frame whose delay is at most this long is shown for SLOWED_DELAY_MS by players and by libvips. */
+/** A frame whose delay is at most this long is shown for SHORT_DELAY_REPLACEMENT_MS by players and by libvips. */
 const MAX_SLOWED_DELAY_MS = 10;
-const SLOWED_DELAY_MS = 100;
+const SHORT_DELAY_REPLACEMENT_MS = 100;
 /** The offset and the length of the duration in the content of a WebP's ANMF chunk. */
 const WEBP_DURATION_OFFSET = 12;
 const WEBP_DURATION_BYTES = 3;
@@ -16,8 +16,8 @@ const GIF_DELAY_OFFSET = 2;
 const MAX_GIF_DELAY_CENTISECONDS = 0xffff;
 
 /** The milliseconds for which players show a frame with this delay in its file. */
-export function playedDelayMs(delayMs = SLOWED_DELAY_MS): number {
-  return delayMs <= MAX_SLOWED_DELAY_MS ? SLOWED_DELAY_MS : delayMs;
+export function playedDelayMs(delayMs = SHORT_DELAY_REPLACEMENT_MS): number {
+  return delayMs <= MAX_SLOWED_DELAY_MS ? SHORT_DELAY_REPLACEMENT_MS : delayMs;
 }
 
 /**

@@ -4,11 +4,11 @@ import { LINEAR_LIGHT_BY_SRGB_VALUE, linearToSrgb } from '../colour/colour.ts';
 /** The digits of base 83, in the order that the format defines. */
 const BASE83_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';
 /**
- * Number of steps in which the largest coefficient is stored. The other coefficients are stored relative to it, in
- * their own number of steps.
+ * The number of levels in which the largest coefficient is stored. The other coefficients are stored relative to it,
+ * in their own number of levels.
  */
-const SCALE_STEPS = 83;
-const COEFFICIENT_STEPS = 19;
+const MAX_COMPONENT_LEVELS = 83;
+const COMPONENT_LEVELS = 19;
 /** The number of cosine waves down the columns that are summed in one pass over the pixels. */
 const WAVES_PER_PASS = 4;
 
@@ -23,8 +23,8 @@ export function computeBlurHash(rgba: Uint8Array, size: Size, across: number, do
   // Absolute values are compared, because the largest coefficient is negative in a picture that is brighter below or on
   // the right.
   const largest = Math.max(...parts.flat().map(Math.abs));
-  const step = clampStep(Math.floor(largest * 2 * SCALE_STEPS - 0.5), SCALE_STEPS);
-  const scale = parts.length > 0 ? (step + 1) / (2 * SCALE_STEPS) : 1;
+  const step = clampStep(Math.floor(largest * 2 * MAX_COMPONENT_LEVELS - 0.5), MAX_COMPONENT_LEVELS);
+  const scale = parts.length > 0 ? (step + 1) / (2 * MAX_COMPONENT_LEVELS) : 1;
   const [red = 0, green = 0, blue = 0] = mean.map(toSrgbByte);
   return [
     toBase83(across - 1 + (down - 1) * 9, 1),
@@ -106,7 +106,7 @@ function toSrgbByte(light: number): number {
 function packComponent(part: readonly number[], scale: number): number {
   return part.reduce((sum, light) => {
     const root = Math.sign(light) * Math.sqrt(Math.abs(light / scale));
-    return sum * COEFFICIENT_STEPS + clampStep(Math.floor(root * 9 + 9.5), COEFFICIENT_STEPS);
+    return sum * COMPONENT_LEVELS + clampStep(Math.floor(root * 9 + 9.5), COMPONENT_LEVELS);
   }, 0);
 }
 

@@ -12,7 +12,7 @@ export const extractChannel = defineStepOperation({
   alphaAfter: 'dropped',
   cpuMsPerMegapixel: 2,
   profile: () => 'srgb',
-  findMisfit({ hasAlpha }, { channel }) {
+  findFitError({ hasAlpha }, { channel }) {
     if (channel !== 'alpha' || hasAlpha !== false) return undefined;
     const message = 'channel is alpha, but the picture has no transparency: ask for red, green or blue.';
     return new BadArgumentError('channel', message);

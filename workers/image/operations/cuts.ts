@@ -25,7 +25,7 @@ export const crop = defineStepOperation({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 20,
   commutesWithFlatten: true,
-  findMisfit: (picture, { aspect }) => sizeLimitError(croppedSize(picture, aspect), picture.frames),
+  findFitError: (picture, { aspect }) => sizeLimitError(croppedSize(picture, aspect), picture.frames),
   size: (input, { aspect }) => croppedSize(input, aspect),
   async apply(picture, { aspect, ...aim }) {
     const scaled = { width: picture.width, height: picture.height };
@@ -59,7 +59,7 @@ export const extract = defineStepOperation({
   cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),
-  findMisfit: (picture, { left = 0, top = 0, width, height }) =>
+  findFitError: (picture, { left = 0, top = 0, width, height }) =>
     rectangleOutsideError('left', left, 'width', width, picture.width) ??
     rectangleOutsideError('top', top, 'height', height, picture.height),
   async apply(picture, { left = 0, top = 0, width, height }) {

@@ -30,7 +30,7 @@ export const extend = defineStepOperation({
     extendWith === 'background' && leavesTransparency(background) ? true : undefined,
   changesNothing: ({ top, right, bottom, left }) => top + right + bottom + left === 0,
   cpuMsPerMegapixel: 8,
-  findMisfit: (picture, room) => changedSizeLimitError(picture, extendedSize(picture, room)),
+  findFitError: (picture, room) => changedSizeLimitError(picture, extendedSize(picture, room)),
   size: extendedSize,
   async apply(picture, { extendWith, background, ...room }, { fill }) {
     await padPicture(picture, room, backgroundOrFill(fill, background), extendWith);
@@ -57,7 +57,7 @@ export const border = defineStepOperation({
   changesNothing: ({ width, radius }) => width === 0 && !isRoundRadius(radius),
   cpuMsPerMegapixel: 8,
   frames: 'each',
-  findMisfit: (picture, { width }) => changedSizeLimitError(picture, framedSize(picture, width)),
+  findFitError: (picture, { width }) => changedSizeLimitError(picture, framedSize(picture, width)),
   size: (input, { width }) => framedSize(input, width),
   async apply(picture, { width, color, radius }) {
     const ink = parseColour(color, 'color');

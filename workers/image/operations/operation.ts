@@ -70,7 +70,7 @@ interface StepMembers<A> {
    * Checks, without the pixels, whether the step can be applied to a picture. Returns the error on the argument that
    * does not fit. The check runs before a pass takes a slot, and `apply` repeats it.
    */
-  findMisfit(picture: PictureShape, params: A): BadArgumentError | undefined;
+  findFitError(picture: PictureShape, params: A): BadArgumentError | undefined;
   /**
    * Warnings about the step.
    * @param input the size of the picture before the step.
@@ -208,7 +208,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     scalesTo: (input, params) => source.scalesTo?.(input, filled(params)),
     warningsAbout: (input, params) => source.warningsAbout?.(input, filled(params)) ?? [],
     findInvalidArgument: (params) => source.findInvalidArgument?.(filled(params)),
-    findMisfit: (picture, params) => source.findMisfit?.(picture, filled(params)),
+    findFitError: (picture, params) => source.findFitError?.(picture, filled(params)),
     profile: (params) => source.profile?.(filled(params)),
     greyAfter(wasGrey, params) {
       const effect = resolveProperty(source.grey, filled(params));
@@ -217,7 +217,7 @@ export function defineStepOperation<P extends TProperties>(source: StepDefinitio
     },
     async apply(picture, sent, pass) {
       const params = filled(sent);
-      const refusal = source.findInvalidArgument?.(params) ?? source.findMisfit?.(picture, params);
+      const refusal = source.findInvalidArgument?.(params) ?? source.findFitError?.(picture, params);
       if (refusal !== undefined) throw refusal;
       pass.sideResults.warnings.push(...(source.warningsAbout?.(picture, params) ?? []));
       await source.apply(picture, params, pass);

@@ -47,7 +47,7 @@ export const redact = defineStepOperation({
   cpuMsPerMegapixel: 60,
   frames: 'each',
   hidesContent: true,
-  findMisfit: (picture, { regions }) =>
+  findFitError: (picture, { regions }) =>
     regions
       .map(({ x, y, width, height }, index) =>
         regionError({ left: x, top: y, width, height }, picture, index),

@@ -61,7 +61,7 @@ export const resize = defineStepOperation({
       missing: ['width', 'height'],
     });
   },
-  findMisfit: (picture, { width, height, fit, enlarge }) =>
+  findFitError: (picture, { width, height, fit, enlarge }) =>
     changedSizeLimitError(picture, fitIntoBox(picture, { width, height }, fit, enlarge).result),
   warningsAbout: (input, { width, height, fit, enlarge }) =>
     notEnlargedWarnings(input, { width, height }, fit, enlarge),

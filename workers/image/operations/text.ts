@@ -45,7 +45,7 @@ export const text = defineStepOperation({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  findMisfit(picture, { text, size: requestedSize, margin }) {
+  findFitError(picture, { text, size: requestedSize, margin }) {
     const size = letterHeightPx(requestedSize, picture.width);
     return tooManyLinesError(withoutUndrawableCharacters(text), size, lineBreakWidth(size, picture, margin));
   },

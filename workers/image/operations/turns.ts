@@ -34,7 +34,7 @@ export const rotate = defineStepOperation({
   frames: 'each',
   // A turn by a multiple of 90 degrees uncovers no corners.
   commutesWithFlatten: ({ angle }) => angle % 90 === 0,
-  findMisfit: (picture, { angle }) =>
+  findFitError: (picture, { angle }) =>
     angle % 90 === 0 ? undefined : sizeLimitError(rotatedBoundingSize(picture, angle)),
   size: (input, { angle }) => rotatedBoundingSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {
@@ -116,7 +116,7 @@ export const affine = defineStepOperation({
     const message = 'matrix leaves no area of a picture: make a × d differ from b × c.';
     return new BadArgumentError('matrix', message);
   },
-  findMisfit: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
+  findFitError: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
     const colour = backgroundOrFill(fill, background);

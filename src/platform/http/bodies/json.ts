@@ -42,7 +42,7 @@ export function parseJson(raw: Buffer, sent = BODY_FIELD): unknown {
 }
 
 /** Number of bytes that are counted before the event loop serves other calls. */
-const COUNT_SLICE_BYTES = 512 * 1024;
+const CHECK_SLICE_BYTES = 512 * 1024;
 
 /**
  * Refuses a body that is too costly to parse, before it is parsed. It yields after each slice of bytes.
@@ -54,7 +54,7 @@ export function* checkJsonInSlices(raw: Buffer, sent = BODY_FIELD): Generator<vo
       `${sent.name} is not valid UTF-8: encode its text so, or send a file with its own Content-Type.`,
     );
   const countUpTo = createJsonCounter(raw, raw.length > LARGE_JSON_BODY_BYTES);
-  for (let to = COUNT_SLICE_BYTES; ; to += COUNT_SLICE_BYTES) {
+  for (let to = CHECK_SLICE_BYTES; ; to += CHECK_SLICE_BYTES) {
     const { deepest, values, names } = countUpTo(Math.min(to, raw.length));
     if (deepest > MAX_JSON_DEPTH) {
       const message = `${sent.name} has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;

@@ -41,7 +41,7 @@ export function installCors(app: FastifyInstance, origins: string): void {
     if (!isConfigured && !isPublicRead(request)) return done();
     allowOrigin(reply, isConfigured && !allowsEveryOrigin ? origin : '*');
     if (isConfigured && isPreflight(request)) {
-      allowRequests(reply, ALLOWED_METHODS).code(204).send();
+      addPreflightHeaders(reply, ALLOWED_METHODS).code(204).send();
       return;
     }
     done();
@@ -85,7 +85,7 @@ export function declarePreflightRoute(
     path,
     { config: { access: 'public', ignoresCredential: () => true }, schema: { hide: true } },
     async (request, reply) => {
-      if (isSigned(request)) allowRequests(allowOrigin(reply, '*'), allowed);
+      if (isSigned(request)) addPreflightHeaders(allowOrigin(reply, '*'), allowed);
       return reply.code(204).header('allow', allowed).send();
     },
   );
@@ -98,7 +98,7 @@ function allowOrigin(reply: FastifyReply, origin: string): FastifyReply {
     .header('access-control-expose-headers', EXPOSED_HEADERS);
 }
 
-function allowRequests(reply: FastifyReply, methods: string): FastifyReply {
+function addPreflightHeaders(reply: FastifyReply, methods: string): FastifyReply {
   return reply
     .header('access-control-allow-methods', methods)
     .header('access-control-allow-headers', ALLOWED_HEADERS)

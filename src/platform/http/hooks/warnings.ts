@@ -56,7 +56,7 @@ export const CallWarning = Type.Object({
 export type CallWarning = Static<typeof CallWarning>;
 
 /** One warning with this code for each name. */
-export function warningsNamed(code: WarningCode, names: readonly string[]): CallWarning[] {
+export function warningPerName(code: WarningCode, names: readonly string[]): CallWarning[] {
   return names.map((name) => ({ code, name }));
 }
 

@@ -179,7 +179,7 @@ export class FileObjectStore implements ObjectStore {
   }
 }
 
-/** Writes and syncs a new file. An error of the body is passed on. */
+/** Writes and syncs a new file. Errors of the file become store errors; an error of the body is thrown unchanged. */
 async function writeObjectFile(
   path: string,
   body: Uint8Array | Readable,

@@ -158,7 +158,7 @@ export interface ExaminedImage {
 const DESCRIBE_TIMEOUT_MS = 60_000;
 const MAX_WAITING_UPLOADS = 10_000;
 
-function queueSizeOf({ imageThreads }: Capacity) {
+function queueLimitsOf({ imageThreads }: Capacity) {
   const slots = imageThreads() + 1;
   return { slots, budgetBytes: slots * MAX_UPLOAD_BYTES };
 }
@@ -177,10 +177,10 @@ export class UploadIntake {
     this.#objects = options.objects;
     this.#imageWorkers = options.imageWorkers;
     this.#queue = new AdmissionQueue({
-      ...queueSizeOf(options.capacity),
+      ...queueLimitsOf(options.capacity),
       limits: () => ({ calls: MAX_WAITING_UPLOADS }),
     });
-    options.capacity.onChange(() => this.#queue.resize(queueSizeOf(options.capacity)));
+    options.capacity.onChange(() => this.#queue.resize(queueLimitsOf(options.capacity)));
   }
 
   /** Streams the image to the object store. If the stream fails, nothing is stored, and the error is thrown. */

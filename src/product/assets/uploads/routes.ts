@@ -5,10 +5,10 @@ import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platfor
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
 import { apiErrorBody, asApiError } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import { addWarnings, type CallWarning, warningsNamed } from '../../../platform/http/hooks/warnings.ts';
+import { addWarnings, type CallWarning, warningPerName } from '../../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
-import { type AssetLabels, assetDataOf } from '../asset.ts';
+import { type AssetLabels, assetResponseOf } from '../asset.ts';
 import type { AccountLinks } from '../content/links.ts';
 import { MAX_UPLOAD_FILES } from '../limits.ts';
 import { assetNameOrNull, checkCollectionName } from '../rules.ts';
@@ -76,7 +76,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const options = { clientSignal, palette: query.palette };
       const { outcomes, ignored } = await receiveImages(uploads, body, owner, labels, options);
       addWarnings(reply, [
-        ...warningsNamed('ignored_parameter', ignored),
+        ...warningPerName('ignored_parameter', ignored),
         ...ignoredLabelWarnings(labels, outcomes),
       ]);
       const [first, ...others] = outcomes;
@@ -116,7 +116,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
         headers: { 'content-type': contentType },
         expiresAt: expiresAt.toISOString(),
       };
-      const data = { asset: assetDataOf(asset), upload };
+      const data = { asset: assetResponseOf(asset), upload };
       return sendCreated(reply, `/assets/${id}`, 'Asset reserved.', data);
     },
   );
@@ -150,7 +150,7 @@ export function uploadedAssetData(
   { asset, palette }: UploadedAsset,
   query: Pick<UploadQuery, 'metadata'>,
 ): Asset {
-  const { metadata, image, ...labels } = assetDataOf(asset);
+  const { metadata, image, ...labels } = assetResponseOf(asset);
   return {
     ...labels,
     ...withoutAbsentFields({ image: image && { ...image, ...withoutAbsentFields({ palette }) } }),
@@ -250,7 +250,7 @@ function ignoredLabelWarnings(labels: AssetLabels, outcomes: ReceivedImages['out
   const unused = (['name', 'collection'] as const).filter(
     (label) => labels[label] !== null && existing.some((asset) => asset[label] !== labels[label]),
   );
-  return warningsNamed('no_effect', unused);
+  return warningPerName('no_effect', unused);
 }
 
 function refusedFileMaker(name: string | null): (error: unknown) => RefusedFile {

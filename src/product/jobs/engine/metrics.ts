@@ -8,7 +8,7 @@ import type { JobsStore } from '../store.ts';
  */
 type ExpiredLeaseConsequence = 'again' | 'poison';
 
-interface JobsMetricsOptions {
+interface JobMetricsOptions {
   jobs: JobsStore;
   /** The number of items that this process works on, by the type of their jobs. */
   itemsAtWork: () => Partial<Record<JobType, number>>;
@@ -35,7 +35,7 @@ export class JobMetrics {
   );
   readonly #gauges: Metric[];
 
-  constructor({ jobs, itemsAtWork }: JobsMetricsOptions) {
+  constructor({ jobs, itemsAtWork }: JobMetricsOptions) {
     // The counters start at zero. Otherwise an alert would miss the first expired lease, because the series would begin
     // at one.
     for (const followedBy of ['again', 'poison'] satisfies ExpiredLeaseConsequence[])

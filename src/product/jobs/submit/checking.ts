@@ -29,13 +29,7 @@ import { parseCreationWindow } from '../filters.ts';
 import type { ModelSegment } from '../plan.ts';
 import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
 import type { JobOrder, JobOrderFields, NewItemFields } from './order.ts';
-import {
-  type CheckedWork,
-  checkCount,
-  checkWork,
-  jobWithLiftedFields,
-  refuseContradictions,
-} from './work.ts';
+import { type CheckedWork, checkCount, checkJobFields, checkWork, jobWithLiftedFields } from './work.ts';
 
 export interface JobCheckDependencies {
   models: ModelsFile;
@@ -77,7 +71,7 @@ export async function checkJobSubmit(
   checkRows(body);
   const collection =
     body.collection === undefined ? null : checkCollectionName(body.collection, 'collection');
-  refuseContradictions(body);
+  checkJobFields(body);
   const { presetId, from } = body;
   const preset = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
   const work = checkWork(body, models, preset?.version);

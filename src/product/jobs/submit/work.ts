@@ -32,7 +32,7 @@ import type { ModelsFile } from '../../models/models.ts';
 import type { PresetContent } from '../../presets/preset.ts';
 import type { ItemInputKind, JobDefinition, PricedVariant } from '../definitions.ts';
 import { JOB_TYPES, type JobType } from '../job.ts';
-import { creditsPerSegment, type PlanSegment, planOf } from '../plan.ts';
+import { type PlanSegment, planOf, segmentCreditsPerItem } from '../plan.ts';
 import type { JobRequest } from '../schema.ts';
 import { OVERRIDE_FIELDS, type RequestedVariant, variantsOfOp, variantsOfPreset } from './variants.ts';
 
@@ -54,7 +54,7 @@ export interface CheckedWork extends Pick<JobDefinition, 'takes' | 'produces' | 
 
 /**
  * Checks the work of a job against the catalogue: op, type, steps, model, prompt, parameters, variants and subjects.
- * `refuseContradictions` must have accepted the job before.
+ * `checkJobFields` must have accepted the job before.
  * @param preset the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
@@ -105,7 +105,7 @@ function checkVariants(
     const variant: PricedVariant = {
       ...{ ...withoutAbsentFields({ name }), parameters, segments: planOf(segments) },
       ...(told.length > 0 && { warnings: told }),
-      credits: segments.map((segment) => creditsPerSegment(models, segment)),
+      credits: segments.map((segment) => segmentCreditsPerItem(models, segment)),
     };
     return { ...checked, variant, warnings, firstPass: firstPassOf(segments) };
   });
@@ -228,7 +228,7 @@ const EXCLUSIVE_FIELDS = [
  * Refuses a job that defines its work twice, or is too large to store. This check needs no store, so it comes first.
  * @throws ApiError invalid_param on the field that cannot be combined or is too large.
  */
-export function refuseContradictions(body: JobRequest): void {
+export function checkJobFields(body: JobRequest): void {
   checkType(body);
   checkBodySize(body);
   refuseFieldsInParameters(body);

@@ -169,7 +169,8 @@ function isAnsweredByIndex(spec: CollectionSpec, fixed: readonly string[], sort:
 }
 
 /**
- * Whether the first fields of an index are the fixed ones, and the next are those of the sort, forwards or backwards.
+ * Whether an index begins with the fields that the filter fixes to one value, in any order, followed by the fields of
+ * the sort, all forwards or all backwards.
  */
 function isIndexOrder(fields: SortOrder, fixed: readonly string[], sort: SortOrder): boolean {
   const first = fields.slice(0, fixed.length).map(([field]) => field);

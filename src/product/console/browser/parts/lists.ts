@@ -129,7 +129,7 @@ function localTimeText(instant: string): string {
  * ones.
  * @param search the label of the search field.
  */
-export function savedListFilters(search: string): readonly FilterField[] {
+export function savedItemFilters(search: string): readonly FilterField[] {
   const choices = [
     { value: '', label: 'all' },
     { value: 'user', label: 'this account' },

@@ -2,7 +2,7 @@ import type { PresetData } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { h, html, useState } from '../html.ts';
 import { Button, Select } from '../parts/controls.ts';
-import { Filters, savedListFilters } from '../parts/lists.ts';
+import { Filters, savedItemFilters } from '../parts/lists.ts';
 import { toast } from '../parts/overlays.ts';
 import { Empty, ErrorBox, LabelledValues, NotLoadedPage, Page, Section } from '../parts/page.ts';
 import { useAction, useLoad } from '../parts/reading.ts';
@@ -50,7 +50,7 @@ function PresetList() {
     actions=${html`<a class="button primary" href="/console/playground">New in the playground</a>`}
   >
     <${Filters}
-      fields=${savedListFilters('Search by name or slug')}
+      fields=${savedItemFilters('Search by name or slug')}
       values=${filters}
       onChange=${setFilters}
     />

@@ -1,7 +1,7 @@
 import type { TemplateSummary } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { h, html } from '../html.ts';
-import { Filters, idColumn, savedListFilters, timeColumn } from '../parts/lists.ts';
+import { Filters, idColumn, savedItemFilters, timeColumn } from '../parts/lists.ts';
 import { Empty, NotLoadedPage, Page } from '../parts/page.ts';
 import { useLoad, usePages } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
@@ -58,7 +58,7 @@ function TemplateList() {
     actions=${html`<a class="button primary" href="/console/templates/new">New template</a>`}
   >
     <${Filters}
-      fields=${savedListFilters('Search by name or id')}
+      fields=${savedItemFilters('Search by name or id')}
       values=${filters}
       onChange=${setFilters}
     />

@@ -23,7 +23,7 @@ export default function UsageScreen(_: ScreenProps) {
   const [{ view }, setQuery] = useQuery({ view: 'usage' });
   return html`<${Page} title="Usage and credits">
     <${Tabs} label="What is shown" choices=${VIEW_TABS} current=${view} onChoose=${(view: string) => setQuery({ view })} />
-    ${view === 'usage' && html`<${UsageOfWindow} />`}
+    ${view === 'usage' && html`<${UsageReport} />`}
     ${view === 'ledger' && html`<${Ledger} />`}
     ${view === 'keys' && html`<${Keys} />`}
     ${view === 'sessions' && html`<${Sessions} />`}
@@ -41,7 +41,7 @@ const WINDOW_CHOICES = [
 ];
 
 /** The usage of a time window: a plot by day, tables by op and by key, and what is left of the allowance. */
-function UsageOfWindow() {
+function UsageReport() {
   const [filters, setFilters] = useQuery({ days: '30', from: '', to: '' });
   const { days, from, to } = filters;
   const window = useMemo(() => usageWindowOf(days, from, to), [days, from, to]);
