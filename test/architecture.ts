@@ -42,6 +42,7 @@ const SHARED_BY_WORKERS = [
   'workers/vector/protocol.ts',
   'workers/image/bounds.ts',
   'workers/image/colour/colour.ts',
+  'workers/image/colour/misread-colours.ts',
   'workers/image/encode/effort.ts',
   'workers/image/encode/encoder.ts',
   'workers/image/facts/perceptual-hash.ts',

@@ -2,6 +2,7 @@
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { TIFF_PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
 import { buildIccProfile } from '../../../workers/image/colour/icc-profile.ts';
@@ -91,6 +92,7 @@ t.test('linear light in 8-bit grey is converted within a level', async (t) => {
 
 t.test('measurements apply the profile of 16-bit grey, and the facts report it', async (t) => {
   for (const [name, file] of FILES) {
+    t.match(readImageHeader(file), { mustBeRewritten: true }, name);
     const described = await describeImage(new Uint8Array(file));
     if (described.kind === 'failure') return t.fail(described.message);
     const { image, metadata } = described;

@@ -2,6 +2,7 @@
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { TIFF_PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
 import { srgbToLinear } from '../../../workers/image/colour/colour.ts';
@@ -118,6 +119,15 @@ t.test('the background under 16-bit RGB with a profile has the colour that was a
     t.ok(Math.abs((picture.at(3, 0)[channel] as number) - value) <= 2, String(picture.at(3, 0)));
 });
 
+t.test(
+  'the header tells that 16-bit RGB with a profile is rewritten, so that its memory and time are counted',
+  async (t) => {
+    for (const [name, file] of FILES) t.match(readImageHeader(file), { mustBeRewritten: true }, name);
+    const plain = await sharp(FILES[0]?.[1], { ignoreIcc: true }).toColourspace('rgb16').png().toBuffer();
+    t.notOk(readImageHeader(plain)?.mustBeRewritten, 'no profile');
+  },
+);
+
 t.test('16-bit RGB with an sRGB profile keeps its values, and its pixels are not rewritten', async (t) => {
   const profile = buildIccProfile({ ...SRGB_PRIMARIES, name: 'sRGB', curve: srgbToLinear });
   const [png, tiff] = [await widePng(undefined, profile), wideTiff(profile)];
@@ -130,6 +140,7 @@ t.test('16-bit RGB with an sRGB profile keeps its values, and its pixels are not
       }
     const described = await describeImage(new Uint8Array(file));
     t.match(described, { metadata: { icc: { 'ICC Description': 'sRGB' } } }, name);
+    t.notOk(readImageHeader(file)?.mustBeRewritten, name);
   }
   const readablePng = Buffer.from((await makeFileReadable(new Uint8Array(png))).input);
   t.same(readablePng.subarray(33), png.subarray(png.indexOf('pHYs') - 4), 'only the profile is dropped');

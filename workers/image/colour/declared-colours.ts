@@ -5,24 +5,17 @@ import { type AvifColours, readAvifColours } from '../../formats/heif.ts';
 import {
   buildPngChunk,
   PNG_COLOUR_CHUNK_TYPES,
-  type PngColours,
   readPngColours,
   replacePngChunks,
 } from '../../formats/png.ts';
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
-import { convertGreyToSrgb, greyProfileCurve, isGreyCurveMisread } from './grey-profile.ts';
+import { convertGreyToSrgb, greyProfileCurve } from './grey-profile.ts';
 import { buildIccProfile } from './icc-profile.ts';
-import {
-  colourSpaceOfCodePoints,
-  coloursOfGamma,
-  type DeclaredColourSpace,
-  SRGB_PRIMARIES,
-} from './named-colours.ts';
-import type { LightCurve } from './profile-tags.ts';
-import { convertRgbToSrgb, type RgbProfile, readRgbProfile, rgbProfileOf } from './rgb-profile.ts';
-import { isSrgbProfile } from './srgb-profile.ts';
+import { declaredPngColoursOf, type MisreadColours, misreadPngColoursOf } from './misread-colours.ts';
+import { colourSpaceOfCodePoints, type DeclaredColourSpace, SRGB_PRIMARIES } from './named-colours.ts';
+import { convertRgbToSrgb, readRgbProfile, rgbProfileOf } from './rgb-profile.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -45,52 +38,20 @@ export async function withDeclaredPngColours(
   keepsProfile: boolean,
 ): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
-  const colours = png && declaredColoursOf(png);
-  const isPlainSrgb =
-    colours === 'srgb' ||
-    (colours === undefined && !keepsProfile && png?.bitDepth === 16 && isSrgbProfile(png.profile?.()));
-  if (png === undefined || isPlainSrgb)
+  const colours = png && declaredPngColoursOf(png, keepsProfile);
+  if (png === undefined || colours === 'srgb')
     return { input: png?.profile ? withColourChunk(input, NO_BYTES) : input, isHdr: false };
   const isHdr = colours?.isHdr ?? false;
-  const misread = png.isGrey
-    ? { greyCurve: colours?.curve ?? misreadGreyCurveOf(png) }
-    : { rgbProfile: keepsProfile && !isHdr ? undefined : misreadRgbProfileOf(png, colours) };
-  if (misread.greyCurve !== undefined || misread.rgbProfile !== undefined)
+  const misread = misreadPngColoursOf(png, keepsProfile);
+  if (misread !== undefined)
     return { input: withColourChunk(await convertToPng(input, misread), NO_BYTES), isHdr };
   return { input: colours === undefined ? input : withNamedColourProfile(input, colours), isHdr };
-}
-
-/** The curve of a grey picture whose profile sharp misreads; undefined for any other picture. */
-function misreadGreyCurveOf({ bitDepth, profile }: PngColours): LightCurve | undefined {
-  const curve = greyProfileCurve(profile?.());
-  return curve && isGreyCurveMisread(curve, bitDepth) ? curve : undefined;
-}
-
-/** The colours of a 16-bit RGB picture, whose profile sharp misreads; undefined for any other picture. */
-function misreadRgbProfileOf(
-  { bitDepth, profile }: PngColours,
-  declared: DeclaredColourSpace | undefined,
-): RgbProfile | undefined {
-  if (bitDepth !== 16) return undefined;
-  return declared === undefined ? readRgbProfile(profile?.()) : rgbProfileOf(declared);
 }
 
 /** The colours of a grey profile for a picture in RGB; undefined for any other profile. */
 function coloursOfGreyProfile(profile: Uint8Array | undefined): DeclaredColourSpace | undefined {
   const curve = greyProfileCurve(profile);
   return curve && { ...SRGB_PRIMARIES, name: 'Grey', curve, isHdr: false };
-}
-
-/**
- * The colours that a PNG declares. Of its chunks, the first in this order counts: cICP, iCCP, sRGB, gAMA with cHRM.
- * Undefined if the profile takes precedence.
- */
-function declaredColoursOf(colours: PngColours): DeclaredColourSpace | 'srgb' | undefined {
-  const { codePoints, profile, isSrgb, ...gamma } = colours;
-  const ofCodePoints = codePoints && colourSpaceOfCodePoints(codePoints);
-  if (ofCodePoints !== undefined) return ofCodePoints;
-  if (profile !== undefined) return undefined;
-  return isSrgb ? 'srgb' : coloursOfGamma(gamma);
 }
 
 /** A copy of a PNG in RGB, with an ICC profile of the given colours. */
@@ -151,15 +112,11 @@ function declaredAvifColoursOf({ codePoints, profile, isGrey }: AvifColours) {
 }
 
 /** The encodings of pixel values that libvips ignores or misreads. */
-interface MisreadValues {
+interface MisreadValues extends MisreadColours {
   /** Whether the colours are multiplied by alpha. */
   isPremultiplied?: boolean;
   /** Whether black and white are stored as 16 and 235 (of 255). */
   isLimited?: boolean;
-  /** The curve of a grey picture. */
-  greyCurve?: LightCurve | undefined;
-  /** The profile of RGB with 16 bits. */
-  rgbProfile?: RgbProfile | undefined;
 }
 
 /**

@@ -16,9 +16,7 @@ import {
 import { unreadablePictureRefusal } from '../refusal.ts';
 import { linearToSrgb } from './colour.ts';
 import { unpremultiplyAlpha } from './declared-colours.ts';
-import { convertGreyToSrgb, greyProfileCurve, isGreyCurveMisread } from './grey-profile.ts';
-import { convertRgbToSrgb, readRgbProfile } from './rgb-profile.ts';
-import { isSrgbProfile } from './srgb-profile.ts';
+import { hasDeepSrgb, readProfileConversion } from './misread-colours.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */
@@ -67,11 +65,9 @@ export async function withReadableTiffSamples(
   const page = readTiffPage(bytes, directory);
   const before = directories[index - 1];
   const needsConversion = needsSampleConversion(page);
-  const profileBytes = readPageProfile(bytes, page);
-  const isDeepRgb = page.bits > 8 && page.photometric === PHOTOMETRIC_INTERPRETATIONS.rgb;
-  if (!needsConversion && !keepsProfile && isDeepRgb && isSrgbProfile(profileBytes))
+  if (!needsConversion && !keepsProfile && hasDeepSrgb(bytes, page))
     return { input: withoutProfile(input, directory, before), described: input };
-  const convert = profileConversionOf(page, profileBytes, keepsProfile);
+  const convert = readProfileConversion(bytes, page, keepsProfile);
   if (!needsConversion && convert === undefined) return { input };
   if (!areSamplesConvertible(page)) {
     if (needsConversion) throw unreadablePictureRefusal();
@@ -89,34 +85,6 @@ export async function withReadableTiffSamples(
   });
   // The rewritten file has lost its profile, which is one of the facts to report.
   return { input: rewritten, bitDepth: page.bits, ...(!needsConversion && { described: input }) };
-}
-
-/** The profile of a page of unsigned integers; undefined if there is none. */
-function readPageProfile(bytes: ByteReader, { sampleFormat, entries }: TiffPage): Uint8Array | undefined {
-  const entry = entries.get(TIFF_PAGE_TAGS.profile);
-  if (sampleFormat !== SAMPLE_FORMATS.unsigned || entry === undefined) return undefined;
-  const end = entry.valueAt + entry.claimedBytes;
-  return end > bytes.length ? undefined : bytes.slice(entry.valueAt, end);
-}
-
-/**
- * The conversion of pixels, in place, from the profile of a page to sRGB; undefined for a page without a profile that
- * sharp misreads.
- */
-function profileConversionOf(
-  { photometric, bits }: TiffPage,
-  profile: Uint8Array | undefined,
-  keepsProfile: boolean,
-): ((pixels: PlainPixels) => void) | undefined {
-  if (photometric === PHOTOMETRIC_INTERPRETATIONS.rgb) {
-    const rgb = bits > 8 && !keepsProfile ? readRgbProfile(profile) : undefined;
-    return rgb && ((pixels) => convertRgbToSrgb(pixels, rgb));
-  }
-  const isInverted = photometric === PHOTOMETRIC_INTERPRETATIONS.white;
-  if (!isInverted && photometric !== PHOTOMETRIC_INTERPRETATIONS.black) return undefined;
-  const curve = greyProfileCurve(profile);
-  if (curve === undefined || !isGreyCurveMisread(curve, bits)) return undefined;
-  return (pixels) => convertGreyToSrgb(pixels, curve, isInverted);
 }
 
 const MAX_16_BIT_LEVEL = 65_535;

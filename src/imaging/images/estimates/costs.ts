@@ -49,7 +49,7 @@ const DECODE_MS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
   gif: 20,
   tiff: 20,
 };
-/** CPU milliseconds per megapixel to decode a TIFF page whose samples libvips would misread. */
+/** CPU milliseconds per megapixel to rewrite and decode a picture whose samples or colours libvips would misread. */
 const SAMPLE_CONVERSION_MS_PER_MEGAPIXEL = 80;
 /** CPU milliseconds per megapixel that a step reads but drops, as when it resizes to a smaller size. */
 const READ_DROPPED_MS_PER_MEGAPIXEL = 5;
@@ -354,7 +354,7 @@ function largestLayerBytes(pass: ImagePass, layers: LayerHeaders): number {
 
 function decodeMemoryBytesOf(header: ImageHeader): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE_BYTES_PER_PIXEL;
-  // A page that is rewritten is held three times: as its samples, as its pixels, and as a file.
+  // A picture that is rewritten is held three times: as its samples, as its pixels, and as a file.
   if (header.mustBeRewritten) return 3 * header.pixels * bytesPerPixel(header);
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
 }

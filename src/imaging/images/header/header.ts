@@ -7,9 +7,10 @@ import {
   opaqueFramesWithHoles,
 } from '../../../../workers/formats/gif.ts';
 import { JPEG_MARKERS, type JpegSegment, jpegSegments } from '../../../../workers/formats/jpeg.ts';
-import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
+import { type PngChunk, pngChunks, readPngColours } from '../../../../workers/formats/png.ts';
 import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
+import { misreadPngColoursOf } from '../../../../workers/image/colour/misread-colours.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { readAvifHeader } from './avif.ts';
 import { type ExifFacts, type ImageHeader, imageHeaderOf, readExifFacts } from './facts.ts';
@@ -144,7 +145,13 @@ function readPngHeader(bytes: ByteReader): ImageHeader | null {
     progressive: bytes.u8(start + 12) === 1,
     ...((isPalette || bitDepth < 8) && { indexed: true }),
     ...(unreadFrames > 0 && { unreadFrames }),
+    ...(hasMisreadColours(bytes) && { mustBeRewritten: true }),
   });
+}
+
+function hasMisreadColours(bytes: ByteReader): boolean {
+  const colours = readPngColours(bytes);
+  return colours !== undefined && misreadPngColoursOf(colours, false) !== undefined;
 }
 
 function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {

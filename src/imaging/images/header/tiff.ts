@@ -9,6 +9,7 @@ import {
   TIFF_PAGE_TAGS,
   type TiffPage,
 } from '../../../../workers/formats/tiff-page.ts';
+import { hasDeepSrgb, readProfileConversion } from '../../../../workers/image/colour/misread-colours.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { type ImageHeader, imageHeaderOf, orientationOrDefault } from './facts.ts';
 
@@ -28,7 +29,7 @@ export function readTiffHeader(bytes: ByteReader): ImageHeader | null {
   let squaredEntries = 0;
   for (const directory of tiffPageDirectories(bytes)) {
     if (directory.truncated) return null;
-    const page = headerOfPage(readTiffPage(bytes, directory));
+    const page = headerOfPage(bytes, readTiffPage(bytes, directory));
     first ??= page;
     frames += 1;
     pixels += page.pixels;
@@ -38,7 +39,7 @@ export function readTiffHeader(bytes: ByteReader): ImageHeader | null {
   return first === null ? null : { ...first, frames, pixels };
 }
 
-function headerOfPage(page: TiffPage): ImageHeader {
+function headerOfPage(bytes: ByteReader, page: TiffPage): ImageHeader {
   return imageHeaderOf({
     format: 'tiff',
     width: page.width,
@@ -48,8 +49,17 @@ function headerOfPage(page: TiffPage): ImageHeader {
     channels: page.samples,
     hasAlpha: page.entries.has(TIFF_PAGE_TAGS.extraSamples),
     ...withoutAbsentFields({ unreadableReason: unsupportedTiffSentence(page) }),
-    ...(needsSampleConversion(page) && { mustBeRewritten: true }),
+    ...(mustBeRewritten(bytes, page) && { mustBeRewritten: true }),
   });
+}
+
+function mustBeRewritten(bytes: ByteReader, page: TiffPage): boolean {
+  if (needsSampleConversion(page)) return true;
+  return (
+    areSamplesConvertible(page) &&
+    !hasDeepSrgb(bytes, page) &&
+    readProfileConversion(bytes, page, false) !== undefined
+  );
 }
 
 /** Compression schemes that are not supported, with their names. */
