@@ -86,7 +86,7 @@ function rectangleOutsideError(
   return undefined;
 }
 
-/** The smallest side of a picture in which sharp can search for edges, in pixels. */
+/** The smallest longer side of a picture in which sharp searches for edges, in pixels. */
 const MIN_TRIMMED_EDGE_PX = 3;
 
 export const trim = defineStepOperation({
@@ -109,9 +109,11 @@ export const trim = defineStepOperation({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {
-    if (Math.min(picture.width, picture.height) < MIN_TRIMMED_EDGE_PX) return;
+    if (Math.max(picture.width, picture.height) < MIN_TRIMMED_EDGE_PX) return;
     const options: TrimOptions = {
       threshold,
+      // Otherwise sharp smooths the picture before the search, and would cut away lines of one pixel.
+      lineArt: true,
       ...(background !== undefined && { background: parseColour(background, 'background') }),
     };
     if (picture.frames === 1) {

@@ -267,3 +267,21 @@ t.test('trim cuts the edges away', async (t) => {
   const blank = await made(await drawn(8, 6, () => [9, 9, 9]), passOf([['trim']]));
   t.same([blank.width, blank.height], [8, 6], 'a picture of nothing but background stays');
 });
+
+t.test('trim keeps lines of one pixel, and trims a picture of one row', async (t) => {
+  const boxes = [
+    { left: 3, top: 4, width: 15, height: 1 },
+    { left: 4, top: 2, width: 1, height: 12 },
+    { left: 29, top: 19, width: 1, height: 1 },
+  ];
+  for (const box of boxes) {
+    const { left, top, width, height } = box;
+    const isInk = (x: number, y: number) => x >= left && x < left + width && y >= top && y < top + height;
+    const file = await drawn(30, 20, (x, y) => (isInk(x, y) ? [255, 0, 0] : [255, 255, 255]));
+    const trimmed = await made(file, passOf([['trim']]));
+    t.same([trimmed.width, trimmed.height], [width, height], JSON.stringify(box));
+  }
+  const row = await drawn(9, 1, (x) => (x === 3 || x === 4 ? [255, 0, 0] : [255, 255, 255]));
+  const trimmedRow = await made(row, passOf([['trim']]));
+  t.same([trimmedRow.width, trimmedRow.height], [2, 1]);
+});
