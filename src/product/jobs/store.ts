@@ -13,7 +13,6 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
   type EndedJob,
   hasEnded,
-  JOB_TYPES,
   type JobDocument,
   type JobInPhase,
   type JobType,
@@ -331,10 +330,13 @@ export class JobsStore {
     );
   }
 
-  /** For the metrics: the age in seconds of the oldest unfinished job, by job type. */
+  /**
+   * For the metrics: the age in seconds of the oldest unfinished job, by job type. A type without such jobs is not
+   * searched for one, because the search would pass over all finished jobs.
+   */
   async readOldestAges(): Promise<Partial<Record<JobType, number>>> {
     const options = { sort: sortBy('_id'), fields: ['createdAt'] };
-    const ages = JOB_TYPES.map(async (type) => {
+    const ages = Object.keys(await this.countOpenItems()).map(async (type) => {
       const oldest = await this.#jobs.findOne({ ...UNFINISHED, type }, options);
       return [type, oldest === null ? 0 : (this.#now().getTime() - Date.parse(oldest.createdAt)) / 1_000];
     });
