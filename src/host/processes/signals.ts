@@ -4,21 +4,11 @@ import { SettingsError } from '../../platform/setting.ts';
 import type { HostReporter } from '../operator/host-report.ts';
 import type { Supervisor } from './supervisor.ts';
 
-interface SignalOptions {
-  supervisor: Pick<Supervisor, 'replaceAll'>;
-  reporter: Pick<HostReporter, 'recordMark'>;
-  log: Logger;
-  /** The environment of the primary, without the settings file. */
-  environment: NodeJS.ProcessEnv;
-  /** Stops the service, once. */
-  stop: () => Promise<void>;
-}
-
 /**
- * Stops the service on SIGTERM or SIGINT, and replaces its processes on SIGHUP.
+ * Stops the service once, on SIGTERM or SIGINT.
  * @returns a signal that aborts once the service stops.
  */
-export function handleSignals({ supervisor, reporter, log, environment, stop }: SignalOptions): AbortSignal {
+export function stopOnSignals(stop: () => Promise<void>, log: Logger): AbortSignal {
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
@@ -27,17 +17,29 @@ export function handleSignals({ supervisor, reporter, log, environment, stop }: 
       log.info(`${signal}: draining`);
       void stop();
     });
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
+    process.on(signal, () =>
+      log.warn(`${signal} does nothing: SIGHUP replaces the API processes, and SIGTERM stops the service.`),
+    );
+  return stopping.signal;
+}
+
+interface ReloadOptions {
+  supervisor: Pick<Supervisor, 'replaceAll'>;
+  reporter: Pick<HostReporter, 'recordMark'>;
+  log: Logger;
+  /** The environment of the primary, without the settings file. */
+  environment: NodeJS.ProcessEnv;
+}
+
+/** Replaces the processes on SIGHUP, if the settings file is valid. */
+export function replaceOnReload({ supervisor, reporter, log, environment }: ReloadOptions): void {
   process.on('SIGHUP', () => {
     if (!isSettingsFileValid(environment, log)) return;
     log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
     reporter.recordMark({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
     void supervisor.replaceAll();
   });
-  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
-    process.on(signal, () =>
-      log.warn(`${signal} does nothing: SIGHUP replaces the API processes, and SIGTERM stops the service.`),
-    );
-  return stopping.signal;
 }
 
 /**
