@@ -161,6 +161,18 @@ t.test('kept metadata keep the profile and the values of 16-bit RGB', async (t) 
   }
 });
 
+t.test('a PNG that is converted from its profile keeps its density and its texts', async (t) => {
+  const file = await widePng();
+  const text = buildPngChunk('tEXt', Buffer.from('Title\0Wide colours', 'latin1'));
+  const { input } = await makeFileReadable(
+    new Uint8Array(Buffer.concat([file.subarray(0, 33), text, file.subarray(33)])),
+  );
+  const { density, comments, icc } = await sharp(input).metadata();
+  t.match(comments, [{ keyword: 'Title', text: 'Wide colours' }]);
+  t.equal(density, (await sharp(file).metadata()).density);
+  t.equal(icc, undefined);
+});
+
 t.test('the facts of 16-bit RGB report its profile', async (t) => {
   for (const [name, file] of FILES) {
     const described = await describeImage(new Uint8Array(file));

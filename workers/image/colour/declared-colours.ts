@@ -1,10 +1,11 @@
 import { deflateSync } from 'node:zlib';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
 import { type AvifColours, readAvifColours } from '../../formats/heif.ts';
 import {
   buildPngChunk,
   PNG_COLOUR_CHUNK_TYPES,
+  pngChunks,
   readPngColours,
   replacePngChunks,
 } from '../../formats/png.ts';
@@ -121,7 +122,7 @@ interface MisreadValues extends MisreadColours {
 
 /**
  * Converts a picture to a PNG with all its bits and its metadata, without converting its colours to another space. The
- * compression is low, because the PNG is decoded at once.
+ * PNG is not compressed, because it is decoded at once.
  * @param misread the encodings that libvips ignores or misreads. They are undone in the PNG.
  */
 async function convertToPng(
@@ -129,8 +130,10 @@ async function convertToPng(
   { isPremultiplied, isLimited, greyCurve, rgbProfile }: MisreadValues,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const open = () => sharp(file, { failOn: 'error', limitInputPixels: MAX_PIXELS, ignoreIcc: true });
-  const isDeep = (await open().metadata()).depth !== 'uchar';
+  const { format, depth } = await open().metadata();
+  const isDeep = depth !== 'uchar';
   const [space, greySpace] = isDeep ? (['rgb16', 'grey16'] as const) : (['srgb', 'b-w'] as const);
+  const resultSpace = greyCurve === undefined ? space : greySpace;
   const pipeline = open().keepMetadata();
   if (isPremultiplied || isLimited || greyCurve !== undefined || rgbProfile !== undefined) {
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
@@ -139,16 +142,40 @@ async function convertToPng(
     if (greyCurve !== undefined) convertGreyToSrgb(pixels, greyCurve);
     if (rgbProfile !== undefined) convertRgbToSrgb(pixels, rgbProfile);
     const { data, width, height, channels } = pixels;
-    // sharp cannot attach metadata to raw pixels, so the pixels are laid over those of the file. sharp accepts any
-    // typed array here, although its types allow only buffers.
+    const raw = { width, height, channels };
+    // sharp accepts any typed array here, although its types allow only buffers.
     const input = data as Uint8Array as Buffer;
+    if (format === 'png') {
+      const png = await encodeUncompressed(sharp(input, { raw, limitInputPixels: false }), resultSpace);
+      return withMetadataChunks(png, file);
+    }
+    // sharp cannot attach metadata to raw pixels, so those of an AVIF are laid over those of the file.
     pipeline.pipelineColourspace(space);
-    pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
+    pipeline.composite([{ input, raw, blend: 'source', left: 0, top: 0 }]);
     // Laying pixels over others adds alpha.
     if (channels < 4) pipeline.removeAlpha();
   }
-  pipeline.toColourspace(greyCurve === undefined ? space : greySpace);
-  return (await encodeOutput(pipeline.png({ compressionLevel: 1 }))).data;
+  return encodeUncompressed(pipeline, resultSpace);
+}
+
+async function encodeUncompressed(pipeline: Sharp, space: string): Promise<Uint8Array<ArrayBuffer>> {
+  return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 0 }))).data;
+}
+
+const METADATA_CHUNK_TYPES: readonly string[] = ['pHYs', 'eXIf', 'tEXt', 'zTXt', 'iTXt'];
+
+/** A copy of a PNG with the metadata of another one. */
+function withMetadataChunks(
+  png: Uint8Array<ArrayBuffer>,
+  from: Uint8Array<ArrayBuffer>,
+): Uint8Array<ArrayBuffer> {
+  const carried = [...pngChunks(new ByteReader(from))]
+    .filter(({ type }) => METADATA_CHUNK_TYPES.includes(type))
+    .map(({ at, next }) => from.subarray(at, next));
+  return replacePngChunks(png, ({ type, at, next }, file) => {
+    if (type === 'IHDR') return Buffer.concat([file.subarray(at, next), ...carried]);
+    return METADATA_CHUNK_TYPES.includes(type) ? NO_BYTES : undefined;
+  });
 }
 
 /** Expands colours of limited range to the full range, in place. Alpha always has the full range. */
