@@ -121,6 +121,7 @@ export function readSettings(environment: Record<string, string | undefined>): S
     }
     settings[slice] = values;
   }
+  violations.push(...telemetryViolations(environment));
   const read = settings as unknown as Settings;
   if (violations.length === 0) violations.push(...crossViolations(read));
   if (violations.length > 0) throw new SettingsError(violations);
@@ -131,6 +132,15 @@ function violationOf(name: string, given: string, setting: Setting<unknown>): st
   return setting.secret
     ? `${name} is not acceptable: ${setting.accepts}.`
     : `${name} is ${JSON.stringify(given)}, but ${setting.accepts}.`;
+}
+
+/** The violations of OpenTelemetry's own settings. Its libraries send nothing to a wrong address, without a word. */
+function telemetryViolations(environment: Record<string, string | undefined>): string[] {
+  return ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'].flatMap((name) => {
+    const given = environment[name];
+    if (!given || (/^https?:/i.test(given) && URL.canParse(given))) return [];
+    return [`${name} is ${JSON.stringify(given)}, but an address such as http://127.0.0.1:4318 is expected.`];
+  });
 }
 
 /** Violations of rules that involve several settings. */

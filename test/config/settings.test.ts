@@ -48,6 +48,17 @@ t.test('METRICS_PORT is not PORT, and TRUST_PROXY names networks', async (t) => 
     t.same(violationsOf({ TRUST_PROXY: right }), [], right);
 });
 
+t.test('a receiver of traces that is no address is refused', async (t) => {
+  for (const name of ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
+    for (const wrong of ['nonsense', 'collector:4318', 'http://'])
+      t.same(violationsOf({ [name]: wrong }), [
+        `${name} is "${wrong}", but an address such as http://127.0.0.1:4318 is expected.`,
+      ]);
+    for (const right of ['', 'http://collector:4318', 'https://traces.example.com/v1/traces'])
+      t.same(violationsOf({ [name]: right }), []);
+  }
+});
+
 t.test('a variable that is nearly a setting is named, and those of other programs are not', async (t) => {
   t.same(misspeltSettings({ IMAGE_THREDS: '2', PROCESES: '2', PROCESSES: '2' }), [
     'There is no setting IMAGE_THREDS, which the environment sets. Did you mean IMAGE_THREADS?',
