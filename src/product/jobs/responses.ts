@@ -101,6 +101,9 @@ export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: J
   const next = progress?.segment ?? 0;
   const last = (variants[0]?.segments.length ?? 1) - 1;
   const isUndone = outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED';
+  // An item is claimed before a worker is free for it. One that was cancelled before its work began has no start.
+  const neverRan = outcome?.status === 'CANCELLED' && progress === undefined && lastError === undefined;
+  const times = neverRan || startedAt === undefined ? {} : { startedAt, durationMs: outcome?.durationMs };
   const { resultAssetId, output, achieved, warnings, errorCode, retryable, errorMessage, failedStep } =
     outcome ?? {};
   return {
@@ -113,12 +116,9 @@ export function jobItemDataOf(item: ShownItem, job: JobDocument, { variants }: J
       step: failedStep ?? (outcome === undefined ? next : Math.min(next, last)),
     }),
     ...withoutAbsentFields({ assetId, variant, resultAssetId, achieved, warnings }),
-    ...withoutAbsentFields({ errorCode, errorMessage, failedStep, startedAt }),
+    ...withoutAbsentFields({ errorCode, errorMessage, failedStep, ...times }),
     ...(isUndone && lastError !== undefined && { attempts: tries, lastError }),
-    ...withoutAbsentFields({
-      durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
-      completedAt: outcome?.completedAt,
-    }),
+    ...withoutAbsentFields({ completedAt: outcome?.completedAt }),
   };
 }
 

@@ -85,4 +85,7 @@ t.test('items that wait for a place are cancelled at once, and the job counts th
   t.equal(job.completedItems + job.cancelledItems, 30);
   // One pass runs at a time; another one may have ended shortly before the cancel.
   t.ok(job.completedItems - cancelling.completedItems <= 2, `${job.completedItems} were finished`);
+  const { data: items } = (await server.call(`/jobs/${jobId}/items?limit=100`, { key })).json;
+  const begun = items.filter((item: object) => 'startedAt' in item || 'durationMs' in item);
+  t.equal(begun.length, job.completedItems, 'only what has run has a start and a duration');
 });
