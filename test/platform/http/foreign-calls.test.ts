@@ -43,6 +43,11 @@ t.test('a bare # in the address of a call is named, and which value to encode', 
   const query = (background: string) => `/images/transform?op=flatten&background=${background}`;
   const cut = await server.call(query('#ff0000'), { key, body: png, type: 'image/png' });
   t.same(cut.json.error.details.fix, [{ param: 'background', in: 'query', encode: 'percent' }]);
+  for (const other of ['op=resize&width=', 'op=convert&format=', 'op=rotate&angle=1&frame=', 'op=']) {
+    const { json } = await server.call(`/images/transform?${other}`, { key, body: png, type: 'image/png' });
+    const cutFix = { details: { fix: [{ encode: 'percent' }] } };
+    t.notMatch(json.error, cutFix, `${other} takes no text that begins with #`);
+  }
   const encoded = await server.call(query('%23ff0000'), { key, body: png, type: 'image/png' });
   t.equal(encoded.status, 200);
 });

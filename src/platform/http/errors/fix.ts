@@ -62,13 +62,13 @@ export async function withFixDetails(refusal: ApiError, request: FastifyRequest)
 }
 
 /**
- * Whether a field is refused that is empty and ends the query. An unescaped # in its value has then ended the URL, and
- * the client has the rest.
+ * Whether a field of free text, such as a colour, is refused that is empty and ends the query. An unescaped # in its
+ * value has probably ended the URL, and the client has the rest.
  */
-function isCutByFragment({ code, path }: ApiError, { url }: FastifyRequest): boolean {
-  return (
-    code === 'invalid_param' && /[?&]$/.test(url.slice(0, -`${path}=`.length)) && url.endsWith(`${path}=`)
-  );
+function isCutByFragment({ path, details = {} }: ApiError, { url }: FastifyRequest): boolean {
+  const { received, expected, allowed } = details;
+  const isFreeText = received === '' && expected === 'string' && allowed === undefined;
+  return isFreeText && /[?&]$/.test(url.slice(0, -`${path}=`.length)) && url.endsWith(`${path}=`);
 }
 
 /** The most bytes of a body with an unsupported media type that are read to correct it. */

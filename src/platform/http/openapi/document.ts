@@ -233,7 +233,7 @@ function failureSchemas(): DocumentNode {
           type: 'object',
           additionalProperties: true,
           description:
-            'For a program: allowed, min, max, limit, received, missing, reason and the like. `fix` lists the corrections (`param` with `rename`, `replace`, `add`, `remove` or `decode`) that, made in order, let the call pass; `mistakes`, in its place if some mistakes have no certain correction, lists all of them, each with its `param` and its own `fix` or `message`; `suggest` has words, numbers or calls of which one was probably meant; `instead` has calls, or parts of them, that do what was probably meant.',
+            'For a program: allowed, min, max, limit, received, missing, reason and the like. `fix` lists the corrections (`param` with `rename`, `replace`, `add`, `remove`, `decode` or `encode`) that, made in order, let the call pass; `mistakes`, in its place if some mistakes have no certain correction, lists all of them, each with its `param` and its own `fix` or `message`; `suggest` has words, numbers or calls of which one was probably meant; `instead` has calls, or parts of them, that do what was probably meant.',
         }),
       ),
       requestId: Type.String(),
