@@ -142,6 +142,33 @@ for (const steps of SEQUENCES) {
   });
 }
 
+t.test('steps after one that mixes channels or neighbours see its result within 0 to 255', async (t) => {
+  const mixes: StepText[] = [
+    ['duotone', { dark: 'navy', light: 'yellow' }],
+    [
+      'recomb',
+      {
+        matrix: [
+          [0.9, 0.9, 0],
+          [0, 0.9, 0.9],
+          [0.9, -0.9, 0],
+        ],
+      },
+    ],
+    ['convolve', { width: 3, height: 3, kernel: [-1, -1, -1, -1, 9, -1, -1, -1, -1] }],
+  ];
+  const next: StepText[] = [['negate'], ['linear', { a: 0.5, b: 20 }], ['tint', { color: 'red' }]];
+  const opaque = await drawn(48, 32, (x, y) => [(x * 5) % 256, (y * 17) % 256, (x * y) % 256]);
+  const soft = await drawn(48, 32, (x, y) => [(x * 5) % 256, (y * 17) % 256, 128, y < 16 ? 255 : 128]);
+  for (const picture of [opaque, soft])
+    for (const steps of mixes.flatMap((mix) => next.map((step) => [mix, step]))) {
+      let file: Uint8Array = picture;
+      for (const step of steps) file = (await made(file, passOf([step], LOSSLESS))).data;
+      const largest = difference(await rasterOf(picture, steps), await raster(file));
+      t.ok(largest <= 2, `${nameOf(steps)}: ${largest}`);
+    }
+});
+
 t.test('with transparency too, where sharp would work on premultiplied colours', async (t) => {
   const soft = await drawn(96, 64, (x, y) => [(x * 5) % 256, (y * 7) % 256, 128, Math.min(255, x * 4)]);
   const sequences: StepText[][] = [
