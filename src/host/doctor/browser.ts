@@ -24,7 +24,7 @@ const SILENT_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 /** The result of drawing one test page. */
 interface TestedRender {
   /** The error; null when the page was drawn. */
-  failure: string | null;
+  failure: { reason: string; message: string } | null;
   isSandboxed: boolean;
   milliseconds: number;
 }
@@ -66,7 +66,7 @@ async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
       { kind: 'render', html: TEST_PAGE, ...size, accountId: 'doctor', assets: {}, deadlineMs },
       { clientGone: new AbortController().signal, onDrawing: () => {} },
     );
-    const failure = answer.kind === 'render_failure' ? answer.message : null;
+    const failure = answer.kind === 'render_failure' ? answer : null;
     return { failure, isSandboxed, milliseconds: performance.now() - startMs };
   } finally {
     await thread.stop();
@@ -90,8 +90,13 @@ function browserPathFinding(path: string): DoctorFinding {
 export function testedRenderFinding({ failure, milliseconds }: TestedRender): DoctorFinding {
   if (failure === null)
     return okFinding(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
-  const message = `The browser cannot draw a page: ${failure.trim().replace(/\.$/, '')}.`;
-  if (/EACCES/.test(failure))
+  const message = `The browser cannot draw a page: ${failure.message.trim().replace(/\.$/, '')}.`;
+  if (failure.reason === 'crash')
+    return problemFinding(
+      message,
+      'The browser is installed, and its processes die: raise the limits of open files, processes and memory that are too small above.',
+    );
+  if (/EACCES/.test(failure.message))
     return problemFinding(
       message,
       `The folder of the browser forbids programs (mounted noexec): allow them where the service unpacks it (DATA_DIR) and the doctor does (TMPDIR, ${tmpdir()}), or set BROWSER_PATH.`,

@@ -106,14 +106,12 @@ t.test('inodes that run out are told apart from space', async (t) => {
   t.same(inodeFindings(0, 0), [], 'a file system without a fixed number');
 });
 
-t.test('a folder that forbids programs is named as the reason that no page is drawn', async (t) => {
+t.test('the reason that no page is drawn decides the advice', async (t) => {
   const drawn = { isSandboxed: true, milliseconds: 1 };
-  finds(
-    t,
-    [testedRenderFinding({ ...drawn, failure: 'spawn /tmp/x EACCES' })],
-    'problem',
-    /EACCES/,
-    /noexec.*TMPDIR/,
-  );
-  finds(t, [testedRenderFinding({ ...drawn, failure: 'ENOENT' })], 'problem', /ENOENT/, /Install/);
+  const find = (reason: 'crash' | 'no_browser', message: string) => [
+    testedRenderFinding({ ...drawn, failure: { reason, message } }),
+  ];
+  finds(t, find('no_browser', 'spawn /tmp/x EACCES'), 'problem', /EACCES/, /noexec.*TMPDIR/);
+  finds(t, find('no_browser', 'ENOENT'), 'problem', /ENOENT/, /Install/);
+  finds(t, find('crash', 'The process of the page died.'), 'problem', /died\./, /limits of open files/);
 });
