@@ -35,11 +35,11 @@ interface RowPosition {
 
 interface RequestRow extends RequestRecord, RowPosition {}
 
-/** A query to all processes: for groups of errors, or for the newest rows. */
+/** A query to all processes: for groups of errors, for the newest rows, or only for the positions of these rows. */
 interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;
-  wants: 'groups' | 'rows';
+  wants: 'groups' | 'rows' | 'places';
   /** The position (`at` and `position`) after which the rows begin; null for the newest rows. */
   after: readonly unknown[] | null;
   limit: number;
@@ -47,6 +47,7 @@ interface SearchQuestion {
 
 interface SearchAnswer {
   rows: RequestRow[];
+  places: RowPosition[];
   groups: RequestErrorGroup[];
   /** The number of all requests that match the filters, even beyond the limit. */
   total: number;
@@ -84,15 +85,15 @@ export class RequestSearch {
     };
     const perPage = requestedPageSize(query);
     const page = requestedPageNumber(query);
-    const { cursor } = query;
-    const after = cursor === undefined ? null : parseCursor(cursor, listing, query.page);
-    // Every process sends the rows of the earlier pages as well, because each of them may have rows before the page.
-    const skipped = cursor === undefined ? page * perPage : 0;
-    const question = { accountId, filters, after, limit: skipped + perPage + 1 };
+    const after =
+      query.cursor === undefined
+        ? await this.#findPositionBefore(page * perPage, accountId, filters)
+        : parseCursor(query.cursor, listing, query.page);
+    const question = { accountId, filters, after, limit: perPage + 1 };
     const answers = await this.#askProcesses({ ...question, wants: 'rows' });
     const rows = answers.flatMap((answer) => answer.rows).sort(compareNewestFirst);
     const total = answers.reduce((sum, answer) => sum + answer.total, 0);
-    return toListPage(rows.slice(skipped), listing, perPage, cursor === undefined ? { total, page } : {});
+    return toListPage(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
 
   /** The latest request with an id; null if no process remembers it. */
@@ -106,6 +107,28 @@ export class RequestSearch {
   async findErrorGroups(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
     const answers = await this.#askProcesses({ accountId, filters, wants: 'groups', after: null, limit: 0 });
     return mergeErrorGroups(answers.flatMap(({ groups }) => groups));
+  }
+
+  /**
+   * The position of the last request before a page; null for the first page. Every process sends the positions of its
+   * first `skipped` rows, because each of them may have rows before the page.
+   */
+  async #findPositionBefore(
+    skipped: number,
+    accountId: string,
+    filters: RequestFilters,
+  ): Promise<unknown[] | null> {
+    if (skipped === 0) return null;
+    const answers = await this.#askProcesses({
+      accountId,
+      filters,
+      wants: 'places',
+      after: null,
+      limit: skipped,
+    });
+    const places = answers.flatMap((answer) => answer.places).sort(compareNewestFirst);
+    const last = places.slice(0, skipped).at(-1);
+    return last === undefined ? null : [last.at, last.position];
   }
 
   #askProcesses(question: SearchQuestion): Promise<SearchAnswer[]> {
@@ -131,16 +154,20 @@ export function answerRequestSearches(
       const { accountId, filters, wants, after, limit } = question;
       const kept = requests.listNewestFirst(accountId, now().getTime());
       const found = [...kept].filter((request) => matchesRequestFilters(request, filters));
+      const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
       if (wants === 'groups') {
         const refused = found.filter(({ refusal }) => refusal !== null);
-        return { rows: [], groups: groupRequestErrors(refused.map(requestRecordOf)), total: found.length };
+        return { ...answer, groups: groupRequestErrors(refused.map(requestRecordOf)) };
       }
-      const rows = found
+      const page = found
         .map((request) => ({ request, place: positionOf(request, process) }))
         .filter(({ place }) => after === null || isAfter(place, after))
-        .slice(0, limit)
-        .map(({ request, place }) => ({ ...requestRecordOf(request), ...place }));
-      return { rows, groups: [], total: found.length };
+        .slice(0, limit);
+      if (wants === 'places') return { ...answer, places: page.map(({ place }) => place) };
+      return {
+        ...answer,
+        rows: page.map(({ request, place }) => ({ ...requestRecordOf(request), ...place })),
+      };
     },
   );
 }
