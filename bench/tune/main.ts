@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
-import { defaultProcessCount, hostMemoryBytes } from '../../src/platform/concurrency/control-group.ts';
+import { defaultProcessCount, usableMemoryBytes } from '../../src/platform/concurrency/control-group.ts';
 import { MEGABYTE_BYTES, MINUTE_MS } from '../../src/platform/values/units.ts';
 import { type Round, runRounds } from '../load/run.ts';
 import { startTarget } from '../load/target.ts';
@@ -100,7 +100,7 @@ async function main(): Promise<void> {
 
 /** Whole cores and memory that this process may use, within the limits of its control group. */
 function hostLimits() {
-  return { cores: defaultProcessCount(), memoryMegabytes: Math.floor(hostMemoryBytes() / MEGABYTE_BYTES) };
+  return { cores: defaultProcessCount(), memoryMegabytes: Math.floor(usableMemoryBytes() / MEGABYTE_BYTES) };
 }
 
 interface TrialOptions {

@@ -136,7 +136,7 @@ export interface ChosenFrames {
   droppedWarning?: PassWarning;
 }
 
-interface FrameSource extends FrameFacts {
+interface SourceFrameFacts extends FrameFacts {
   format: string;
 }
 
@@ -154,12 +154,12 @@ interface FrameSupport {
  * @throws PassRefusal invalid_param on the parameter that chose the frames, when the image has no such frame, or when
  *   the output cannot hold several frames.
  */
-export function chooseFrames(decode: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
+export function chooseFrames(decode: DecodeOptions, source: SourceFrameFacts, use: FrameSupport): ChosenFrames {
   if (selectsFrames(decode)) return chooseBySelectors(decode, source, use);
   return chooseByFrame(decode, source, use);
 }
 
-function chooseBySelectors(decode: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
+function chooseBySelectors(decode: DecodeOptions, source: SourceFrameFacts, use: FrameSupport): ChosenFrames {
   const { delays } = source;
   const frames = source.frames + (source.unreadFrames ?? 0);
   const [from = 0, to = 0] = parseFrameRange(decode.frames) ?? [];
@@ -188,7 +188,7 @@ function chooseBySelectors(decode: DecodeOptions, source: FrameSource, use: Fram
   };
 }
 
-function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, use: FrameSupport): ChosenFrames {
+function chooseByFrame({ frame }: DecodeOptions, source: SourceFrameFacts, use: FrameSupport): ChosenFrames {
   const { canBeAnimated, outputFormat } = use;
   const { frames, format, unreadFrames = 0 } = source;
   if (typeof frame === 'number') {
@@ -219,7 +219,7 @@ export function firstFrameWarning({
   format,
   frames,
   unreadFrames = 0,
-}: FrameSource): PassWarning | undefined {
+}: SourceFrameFacts): PassWarning | undefined {
   const droppedCount = frames - 1 + unreadFrames;
   if (droppedCount === 0) return undefined;
   const isAnimation = isAnimationFormat(format) || unreadFrames > 0;
@@ -228,7 +228,7 @@ export function firstFrameWarning({
 
 /** Refuses a frame that the file has, but that no decoder of the service reads. */
 function assertFrameIsRead(
-  { frames, unreadFrames = 0 }: FrameSource,
+  { frames, unreadFrames = 0 }: SourceFrameFacts,
   frame: number,
   param: string,
   requestWords: string,
@@ -243,7 +243,7 @@ function assertFrameIsRead(
  * @param requestWords the parameter that requests several frames, and its value.
  */
 function assertHoldsFrames(
-  { format }: FrameSource,
+  { format }: SourceFrameFacts,
   { canBeAnimated, outputFormat }: FrameSupport,
   param: string,
   requestWords: string,

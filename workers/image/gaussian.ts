@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import type { PassPicture } from './picture.ts';
 import { type Box, scaleSize } from './pixels/geometry.ts';
-import { cutBox, fillBoxWithPixel, pastePixels } from './pixels/paint.ts';
+import { copyBox, fillBoxWithPixel, pastePixels } from './pixels/paint.ts';
 import { type Pixels, readPixels } from './pixels/pixels.ts';
 import { enlargePixels } from './pixels/resample.ts';
 
@@ -132,7 +132,7 @@ async function reduceWithMargin(
 ): Promise<Pixels> {
   const { width, height } = pixels;
   const reduced = async (box: Box, size: Size) =>
-    readPixels(picture.pipelineOver(cutBox(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
+    readPixels(picture.pipelineOver(copyBox(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
   const column = { top: 0, width: 1, height };
   const row = { left: 0, width, height: 1 };
   const [inner, left, right, top, bottom] = await Promise.all([
@@ -149,7 +149,7 @@ async function reduceWithMargin(
   for (const toLeft of [0, innerEnd.left])
     for (const toTop of [0, innerEnd.top]) {
       const [x, y] = [toLeft === 0 ? 0 : width - 1, toTop === 0 ? 0 : height - 1];
-      const corner = cutBox(pixels, { left: x, top: y, width: 1, height: 1 });
+      const corner = copyBox(pixels, { left: x, top: y, width: 1, height: 1 });
       fillBoxWithPixel(result, { left: toLeft, top: toTop, width: margin, height: margin }, corner.data);
     }
   for (let step = 0; step < margin; step++) {

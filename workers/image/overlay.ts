@@ -1,6 +1,6 @@
 import type { PassPicture } from './picture.ts';
 import { type Box, intersectBox } from './pixels/geometry.ts';
-import { cutBox } from './pixels/paint.ts';
+import { copyBox } from './pixels/paint.ts';
 import { type Pixels, splitFrames, withoutAlpha } from './pixels/pixels.ts';
 
 /** How much of a layer was drawn: all of its visible pixels, some of them, or none. */
@@ -16,7 +16,7 @@ export async function overlayPicture(
   const visible = intersectBox({ ...at, width: layer.width, height: layer.height }, picture);
   if (visible === undefined) return 'nothing';
   const inLayer = { ...visible, left: visible.left - at.left, top: visible.top - at.top };
-  const part = cutBox(layer, inLayer);
+  const part = copyBox(layer, inLayer);
   await (mode === 'over' ? compositeLayer(picture, part, visible) : blendInto(picture, part, visible, mode));
   return hasVisiblePixelOutside(layer, inLayer) ? 'part' : 'all';
 }

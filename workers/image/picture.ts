@@ -16,7 +16,7 @@ import {
   withoutAlpha,
 } from './pixels/pixels.ts';
 
-/** The facts about a picture that cannot be read from its pixels. Width and height are those of one upright frame. */
+/** What a pass knows about a picture before it is decoded. Width and height are those of one upright frame. */
 interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;

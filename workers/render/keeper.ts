@@ -15,7 +15,7 @@ const PAGES_BETWEEN_MEMORY_CHECKS = 20;
  * A browser of at least this age is replaced at once when it dies. A younger one is replaced only when a page needs it,
  * so that a browser that cannot run causes no endless restarts.
  */
-const MIN_REPLACED_AGE_MS = 1_000;
+const MIN_AGE_FOR_REPLACEMENT_MS = 1_000;
 
 /** The clock of the keeper. It is a parameter, because workers may not import the clock of src. */
 export interface KeeperClock {
@@ -223,7 +223,7 @@ export class BrowserKeeper {
   #replaceBrowser({ startedMs }: RunningBrowser): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (this.#clock.elapsedMs() - startedMs >= MIN_REPLACED_AGE_MS) this.#currentBrowser().catch(() => {});
+    if (this.#clock.elapsedMs() - startedMs >= MIN_AGE_FOR_REPLACEMENT_MS) this.#currentBrowser().catch(() => {});
   }
 }
 

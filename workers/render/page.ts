@@ -9,7 +9,7 @@ import {
   hasLastingEffects,
   withAssetUrls,
 } from './policy.ts';
-import type { PageText, RenderTask } from './protocol.ts';
+import type { PageTextFacts, RenderTask } from './protocol.ts';
 import { settlePage, withoutAnimation, withoutDrawingAnimation } from './stillness.ts';
 
 /** The process of the page, or its whole browser, has ended. */
@@ -28,7 +28,7 @@ export interface PageCapture {
   png: Buffer;
   loadMs: number;
   captureMs: number;
-  text: PageText;
+  text: PageTextFacts;
 }
 
 /** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
@@ -169,7 +169,7 @@ export class BrowserPage {
     ]);
   }
 
-  async #load({ html, width, height, scale = 1, assets }: PageContent): Promise<PageText> {
+  async #load({ html, width, height, scale = 1, assets }: PageContent): Promise<PageTextFacts> {
     await this.#resize(width, height, scale);
     await this.#emptied;
     this.#allowance = { shellUrl: undefined, drawing: this.#allowance.drawing + 1, assets };

@@ -30,7 +30,7 @@ export interface PageEncodeOptions extends Pick<EncodeOptions, 'quality'> {
 }
 
 /** The characters and font families of the text of a page, and its pieces that cannot be seen whole. */
-export interface PageText {
+export interface PageTextFacts {
   /** The characters beyond ASCII, each once. Characters in a declared font are left out if they were drawn. */
   characters: string;
   /** The font family lists of the text, each as in CSS. */
@@ -42,7 +42,7 @@ export interface PageText {
 export interface DrawnPage extends PictureFile {
   kind: 'rendered';
   timings: PassTimings;
-  text: PageText;
+  text: PageTextFacts;
 }
 
 /**

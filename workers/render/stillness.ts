@@ -1,6 +1,6 @@
 import type { CDPSession } from 'playwright';
 import { READ_PAGE_TEXT, SHAPE_DECLARED_FONTS } from './page-fonts.ts';
-import type { PageText } from './protocol.ts';
+import type { PageTextFacts } from './protocol.ts';
 
 /*
  * The picture of a page does not depend on time: equal documents give equal pictures. An animation or a transition that
@@ -49,17 +49,17 @@ const SETTLE_DOCUMENT = `(async () => {
 })()`;
 
 /** Waits for the fonts of a loaded page, ends all animation in it and in its frames, and reads their text. */
-export async function settlePage(session: CDPSession): Promise<PageText> {
+export async function settlePage(session: CDPSession): Promise<PageTextFacts> {
   const evaluation = { expression: SETTLE_DOCUMENT, awaitPromise: true, returnByValue: true };
   const { result } = await session.send('Runtime.evaluate', evaluation);
-  const { frames, text } = result.value as { frames: number; text: PageText };
+  const { frames, text } = result.value as { frames: number; text: PageTextFacts };
   if (frames === 0) return text;
   const texts = [text];
   const { frameTree } = await session.send('Page.getFrameTree');
   for (const frameId of frameIdsBelow(frameTree)) {
     const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
     const { result: settled } = await session.send('Runtime.evaluate', { ...evaluation, contextId });
-    texts.push((settled.value as { text: PageText }).text);
+    texts.push((settled.value as { text: PageTextFacts }).text);
   }
   return joinPageTexts(texts);
 }
@@ -74,7 +74,7 @@ function frameIdsBelow({ childFrames = [] }: FrameTree): string[] {
 }
 
 /** Joins the texts of the documents of a page: those of the page itself and of the frames within it. */
-function joinPageTexts(texts: readonly PageText[]): PageText {
+function joinPageTexts(texts: readonly PageTextFacts[]): PageTextFacts {
   return {
     characters: texts.map(({ characters }) => characters).join(''),
     families: [...new Set(texts.flatMap(({ families }) => families))],

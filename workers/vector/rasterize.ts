@@ -14,8 +14,8 @@ import {
 import { sanitizeSvg, UnsafeDrawingError } from './sanitize.ts';
 
 /**
- * Every drawing is opened at this density, at which an inch has 96 CSS pixels. The decoder itself assumes that a CSS
- * pixel is 1/72 inch, so it scales every drawing by 96/72.
+ * Every drawing is opened at 96 pixels per inch. The decoder takes a CSS pixel for 1/72 inch, so at this density it
+ * enlarges every drawing by 96/72.
  */
 const OPEN_OPTIONS = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
 const DECODER_SCALE = CSS_DENSITY / 72;

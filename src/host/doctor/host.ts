@@ -8,7 +8,7 @@ import { MAX_ADDITIONAL_BROWSERS } from '../../imaging/renders/renders.ts';
 import {
   defaultProcessCount,
   grantedCores,
-  hostMemoryBytes,
+  usableMemoryBytes,
   readControlGroupLimits,
   readKernelFile,
 } from '../../platform/concurrency/control-group.ts';
@@ -49,7 +49,7 @@ export async function readHostFacts(): Promise<HostFacts> {
   return {
     cores: availableParallelism(),
     quotaCores: limits.cores,
-    memoryBytes: hostMemoryBytes(),
+    memoryBytes: usableMemoryBytes(),
     maxOpenFiles: readMaxOpenFiles(),
     maxTasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,

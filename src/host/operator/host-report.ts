@@ -1,4 +1,4 @@
-import { grantedCores, hostMemoryBytes } from '../../platform/concurrency/control-group.ts';
+import { grantedCores, usableMemoryBytes } from '../../platform/concurrency/control-group.ts';
 import type { RestartReason } from '../../platform/metrics/host.ts';
 import { type ProcessSilence, verdictsOnHost } from '../admin/verdicts.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
@@ -33,7 +33,7 @@ const RESTART_REASON_TEXTS: Record<RestartReason, string> = {
 export class HostReporter {
   readonly #options: HostReporterOptions;
   /** The limits of the host. They are read once, because the kernel spreads them over many small files. */
-  readonly #granted = { cores: grantedCores(), memoryLimitBytes: hostMemoryBytes() };
+  readonly #granted = { cores: grantedCores(), memoryLimitBytes: usableMemoryBytes() };
   readonly #restarts: Record<RestartReason, number> = { exit: 0, signal: 0, memory: 0, hung: 0 };
   #lastRestart: { atMs: number; text: string } | undefined;
 

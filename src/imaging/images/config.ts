@@ -1,4 +1,4 @@
-import { hostMemoryBytes } from '../../platform/concurrency/control-group.ts';
+import { usableMemoryBytes } from '../../platform/concurrency/control-group.ts';
 import { choiceSetting, integerSetting } from '../../platform/setting.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
@@ -106,7 +106,7 @@ interface ImageMemoryBudgets {
 export function imageMemoryBudgets(
   settingMegabytes: number,
   processes: number,
-  memoryBytes = hostMemoryBytes(),
+  memoryBytes = usableMemoryBytes(),
 ): ImageMemoryBudgets {
   const shareBytes = memoryBytes / MEMORY_DIVISOR / ALL_POOLS_BUDGET_FACTOR / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE_BYTES : shareBytes;

@@ -64,7 +64,7 @@ function canHoldMetadata({ metadata = 'strip', format }: EncodeOptions): boolean
  * Whether a pass searches for the smallest file with a given likeness. The sizes of such files differ widely between
  * formats.
  */
-function seeksLikeness({ encode: { target } }: ImagePass): boolean {
+function hasQualityTarget({ encode: { target } }: ImagePass): boolean {
   return target !== undefined && !('maxBytes' in target);
 }
 
@@ -76,7 +76,7 @@ export class FormatRuns {
   constructor(branches: readonly BranchPass[], header: ImageHeader | null) {
     this.#groups = branches.map((branch, formatGroup) => {
       const passes = passesPerFormat(branch.pass, header);
-      const areRivals = passes.length > 1 && seeksLikeness(branch.pass);
+      const areRivals = passes.length > 1 && hasQualityTarget(branch.pass);
       const runs = passes.map((one) => ({ ...branch, pass: areRivals ? { ...one, formatGroup } : one }));
       return { pass: branch.pass, runs };
     });

@@ -132,7 +132,7 @@ export function readKernelFile(path: string): string | undefined {
 }
 
 /** Bytes of memory that this host may use: those of the machine, or of its control groups if they grant less. */
-export function hostMemoryBytes(): number {
+export function usableMemoryBytes(): number {
   return Math.min(totalmem(), readControlGroupLimits().memoryBytes ?? Number.POSITIVE_INFINITY);
 }
 

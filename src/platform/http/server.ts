@@ -16,7 +16,7 @@ import {
   requireOneHostHeader,
 } from './connection/unreadable.ts';
 import { asApiError, installErrorHandler, sendApiError } from './errors/failures.ts';
-import { installUnknownRoutes, type MeantCallFinder } from './errors/unknown-routes.ts';
+import { installUnknownRoutes, type IntendedCallFinder } from './errors/unknown-routes.ts';
 import { installValidation } from './errors/validation.ts';
 import { installCaching, installCompression, installNotModified } from './hooks/caching.ts';
 import { installCors } from './hooks/cors.ts';
@@ -32,7 +32,7 @@ import { lazy } from './lazy.ts';
 export function createHttpServer(
   settings: SettingsOf<typeof httpSettings>,
   log: Logger,
-  findMeantCalls: MeantCallFinder,
+  findMeantCalls: IntendedCallFinder,
 ): FastifyInstance {
   const server = createFastify(settings, log);
   limitPipelining(server.server);

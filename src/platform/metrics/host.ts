@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { hostMemoryBytes, readMemoryKills, readThrottledSeconds } from '../concurrency/control-group.ts';
+import { usableMemoryBytes, readMemoryKills, readThrottledSeconds } from '../concurrency/control-group.ts';
 import { declareGauge } from './gauge.ts';
 import {
   type ProcessRole,
@@ -36,7 +36,7 @@ export function installHostMetrics(options: HostMetricsOptions): void {
   new Gauge({
     name: 'darkroom_memory_limit_bytes',
     help: 'Memory that the service may use: that of the machine, or the least limit of its control groups.',
-  }).set(hostMemoryBytes());
+  }).set(usableMemoryBytes());
   declareKernelCounter(
     'darkroom_memory_kills_total',
     'Processes of the control group of the service that the kernel killed because memory ran out; absent where nothing counts them.',

@@ -19,7 +19,7 @@ export function isStoreOutage(error: unknown): boolean {
  */
 export function retryThroughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const isTemporary = (error: unknown) => isStoreOutage(error) || isCausedBy(error, StorageFullError);
-  return repeatUntilSuccess(step, (error) => !isTemporary(error) || signal.aborted, signal);
+  return retryWithBackoff(step, (error) => !isTemporary(error) || signal.aborted, signal);
 }
 
 /**
@@ -30,7 +30,7 @@ export function retryThroughOutages<T>(step: () => Promise<T>, signal: AbortSign
  */
 export async function retryUntilLeaseEnds(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
   const endsMs = performance.now() + leaseMs;
-  await repeatUntilSuccess(step, (_error, pauseMs) => performance.now() + pauseMs >= endsMs);
+  await retryWithBackoff(step, (_error, pauseMs) => performance.now() + pauseMs >= endsMs);
 }
 
 /**
@@ -38,7 +38,7 @@ export async function retryUntilLeaseEnds(step: () => Promise<unknown>, leaseMs:
  * @param isLast whether an error ends the repetition; `pauseMs` is the pause that would follow.
  * @param signal ends a pause early.
  */
-async function repeatUntilSuccess<T>(
+async function retryWithBackoff<T>(
   step: () => Promise<T>,
   isLast: (error: unknown, pauseMs: number) => boolean,
   signal?: AbortSignal,

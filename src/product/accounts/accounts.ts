@@ -67,14 +67,14 @@ export async function createApiKey(
 }
 
 const API_KEY_PREFIX = 'drk_';
-const SECRET_CHARACTERS = 40;
+const SECRET_LENGTH = 40;
 
 /** The length of every API key that the service generates, in characters. */
-export const API_KEY_CHARACTERS = API_KEY_PREFIX.length + SECRET_CHARACTERS;
+export const API_KEY_CHARACTERS = API_KEY_PREFIX.length + SECRET_LENGTH;
 
 /** The text of a new API key (238 random bits). It is shown once; only its hash is stored. */
 export function newApiKeyText(): string {
-  return API_KEY_PREFIX + randomText(SECRET_CHARACTERS);
+  return API_KEY_PREFIX + randomText(SECRET_LENGTH);
 }
 
 export function looksLikeApiKey(text: string): boolean {

@@ -19,7 +19,7 @@ import {
   SigningKeyParams,
 } from './schema.ts';
 
-const SECRET_CHARACTERS = 40;
+const SECRET_LENGTH = 40;
 
 export interface SigningKeyDocument {
   _id: string;
@@ -51,7 +51,7 @@ export class SigningKeysStore {
    * @throws ApiError resource_limit_exceeded when the account has the maximum number of keys.
    */
   async insert(accountId: string, name: string, now: Date): Promise<SigningKeyDocument> {
-    const secret = `sgs_${randomText(SECRET_CHARACTERS)}`;
+    const secret = `sgs_${randomText(SECRET_LENGTH)}`;
     const key = { _id: newId('sgk', now.getTime()), accountId, name, secret, createdAt: now.toISOString() };
     const slots = {
       limit: MAX_SIGNING_KEYS,

@@ -12,7 +12,7 @@ export type SizedTemplatePage = Readonly<Omit<TemplateContent, 'name' | 'descrip
  * The maximum length of the filled html, and of the filled css, in UTF-16 code units. There is room for many embedded
  * pictures.
  */
-const MAX_FILLED_CHARACTERS = 24 * MEGABYTE_BYTES;
+const MAX_FILLED_DOCUMENT_CHARACTERS = 24 * MEGABYTE_BYTES;
 
 /**
  * The base style of every page. Without a margin, the page begins in the corner of the picture; without a background,
@@ -27,13 +27,13 @@ const BASE_CSS = 'html,body{margin:0;padding:0}';
  */
 export function fillTemplate(template: TemplateHtml, row: TemplateRow): string {
   try {
-    const html = fillPlaceholders(template.html, row, MAX_FILLED_CHARACTERS);
-    const css = fillPlaceholders(template.css, row, MAX_FILLED_CHARACTERS);
+    const html = fillPlaceholders(template.html, row, MAX_FILLED_DOCUMENT_CHARACTERS);
+    const css = fillPlaceholders(template.css, row, MAX_FILLED_DOCUMENT_CHARACTERS);
     return htmlDocument({ html, css });
   } catch (error) {
     if (!(error instanceof FilledTooLargeError)) throw error;
     const message = 'The data make the filled template larger than 24 MB; send smaller values.';
-    throw invalidParamError('data', message, { limit: MAX_FILLED_CHARACTERS });
+    throw invalidParamError('data', message, { limit: MAX_FILLED_DOCUMENT_CHARACTERS });
   }
 }
 

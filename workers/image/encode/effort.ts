@@ -15,7 +15,7 @@ export const DEFAULT_EFFORT = { jpeg: 4, webp: 3, avif: 0 } as const satisfies P
 >;
 
 /** At this effort or a higher one, every WebP gets sharp chroma subsampling. */
-const MIN_SHARP_COLOURS_EFFORT = 8;
+const MIN_SHARP_YUV_EFFORT = 8;
 /**
  * The WebP encoder's own effort, 0 to 6. Its 4 is as slow as 3 and no better. Its 6 without sharp subsampling is slower
  * than 5 with it, and makes larger files. The table shows CPU time and file size by encoder effort.
@@ -34,7 +34,7 @@ const WEBP_ENCODER_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
 export function webpEffortOptions(effort: number = DEFAULT_EFFORT.webp, sharpColours = false): WebpOptions {
   return {
     effort: WEBP_ENCODER_EFFORTS[effort] as number,
-    smartSubsample: sharpColours || effort >= MIN_SHARP_COLOURS_EFFORT,
+    smartSubsample: sharpColours || effort >= MIN_SHARP_YUV_EFFORT,
   };
 }
 
@@ -196,7 +196,10 @@ interface WrittenFrames {
  */
 const ANIMATION_SEARCH_TRIALS = 2;
 
-/** The effort for an animation. Undefined for a still picture, if the caller chose an effort, and for a search. */
+/**
+ * The effort for an animation. Undefined if the picture is still, if the caller chose an effort, or if the encoder
+ * searches for a target (see `animationSearchEffort`).
+ */
 export function animationEffort(
   { format, effort, target }: EncodeOptions & { format: OutputFormat },
   written: WrittenFrames,

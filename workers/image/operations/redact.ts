@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
 import { parseColour } from '../colour/colour.ts';
 import { type Box, boundingBoxOf, divideBox, intersectBox } from '../pixels/geometry.ts';
-import { cutBox, fillBox, fillBoxWithPixel, meanColourOf, pastePixels } from '../pixels/paint.ts';
+import { copyBox, fillBox, fillBoxWithPixel, meanColourOf, pastePixels } from '../pixels/paint.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { enlargePixels } from '../pixels/resample.ts';
 import { BadArgumentError } from '../refusal.ts';
@@ -152,7 +152,7 @@ function coverWithMeanColours(
     style === 'blur' ? enlargePixels(cells, box, 'mitchell', checkDeadline) : mosaicOf(cells, box);
   for (const region of regions) {
     const inPatch = { ...region, left: region.left - box.left, top: region.top - box.top };
-    pastePixels(pixels, cutBox(patch, inPatch), region);
+    pastePixels(pixels, copyBox(patch, inPatch), region);
   }
 }
 

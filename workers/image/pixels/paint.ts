@@ -71,7 +71,7 @@ export function fillBoxWithPixel({ data, width, channels }: Pixels, box: Box, pi
 }
 
 /** Copies a box out of the pixels. */
-export function cutBox({ data, width, channels }: Pixels, box: Box): Pixels {
+export function copyBox({ data, width, channels }: Pixels, box: Box): Pixels {
   const rowBytes = box.width * channels;
   const copy = new Uint8Array(rowBytes * box.height);
   for (let y = 0; y < box.height; y++) {

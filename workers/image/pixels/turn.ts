@@ -1,7 +1,7 @@
 import type sharp from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import { rotatedBoundingSize } from './geometry.ts';
-import { cutBox } from './paint.ts';
+import { copyBox } from './paint.ts';
 import { type Pixels, type Rgba, readPixels } from './pixels.ts';
 
 /**
@@ -51,7 +51,7 @@ export async function turnPixels(
       interpolator: codec.interpolators.bicubic,
     }),
   );
-  return cutBox(turned, { ...result, left: across.start, top: down.start });
+  return copyBox(turned, { ...result, left: across.start, top: down.start });
 }
 
 /**

@@ -157,7 +157,7 @@ export class PassCpuMeter {
    * @param workersMs returns the CPU milliseconds that the workers of this process have used so far. A call takes about
    * 2 µs.
    */
-  constructor(workersMs = cpuMsBesideThisThread) {
+  constructor(workersMs = cpuMsOfOtherThreads) {
     this.#workersMs = workersMs;
   }
 
@@ -185,7 +185,7 @@ export class PassCpuMeter {
   }
 }
 
-function cpuMsBesideThisThread(): number {
+function cpuMsOfOtherThreads(): number {
   const all = process.cpuUsage();
   const own = process.threadCpuUsage();
   return (all.user + all.system - own.user - own.system) / 1_000;

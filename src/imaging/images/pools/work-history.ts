@@ -45,7 +45,7 @@ export class EstimateCorrection {
 const TIME_SLICE_MS = 10_000;
 const TIME_SLICE_COUNT = 6;
 /** The time for which an account counts as present after its latest work has arrived. */
-const ACCOUNT_PRESENCE_MS = 1_000;
+const ACCOUNT_ACTIVE_WINDOW_MS = 1_000;
 
 /**
  * The CPU time that workers of this process spent on the calls of each account in the last minute. Time is counted
@@ -93,7 +93,7 @@ export class AccountWorkerTime {
   /** Whether no work of another account has arrived in the last second. */
   isOnlyActiveAccount(accountId: string): boolean {
     const other = this.#latestArrival.accountId === accountId ? this.#arrivalBefore : this.#latestArrival;
-    return this.#clock.elapsedMs() - other.atMs > ACCOUNT_PRESENCE_MS;
+    return this.#clock.elapsedMs() - other.atMs > ACCOUNT_ACTIVE_WINDOW_MS;
   }
 
   #sliceNow(): number {

@@ -107,13 +107,13 @@ export function installBodyParsing(app: FastifyInstance, ownerOf: (request: Fast
     }
     if (raw !== undefined) request.body = parseJson(raw);
     // No GET has a body, and reading the options of its route would cost as much as the rest of this hook.
-    else if (request.method !== 'GET') setMissingBody(request);
+    else if (request.method !== 'GET') requireOrDefaultBody(request);
     done();
   });
 }
 
 /** Sets an optional JSON body that is missing to `{}`; refuses the request if the body is required. */
-function setMissingBody(request: FastifyRequest): void {
+function requireOrDefaultBody(request: FastifyRequest): void {
   const { config, schema } = request.routeOptions;
   if (config.body === 'stream' || schema?.body === undefined) return;
   if (config.body !== 'optional') throw emptyBodyError(schema.body);

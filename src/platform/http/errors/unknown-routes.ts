@@ -17,7 +17,7 @@ export interface MeantCall {
 }
 
 /** Finds the calls that a word such as `resize` probably means. Most words mean none. */
-export type MeantCallFinder = (word: string) => readonly MeantCall[];
+export type IntendedCallFinder = (word: string) => readonly MeantCall[];
 
 /** A served path, and the methods of one of its declarations. */
 interface ServedRoute {
@@ -36,7 +36,7 @@ interface FoundRoute {
  * Refuses an unknown path with 404 not_found, and a wrong method with 405 and Allow, both before authentication. It
  * must be called before any route is declared, because it records each route when it is declared.
  */
-export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: MeantCallFinder): void {
+export function installUnknownRoutes(app: FastifyInstance, findMeantCalls: IntendedCallFinder): void {
   const table = createRouteTable(findMeantCalls);
   const fixedWords = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -120,7 +120,7 @@ function meantMethod(sent: string, methods: readonly string[]): string | undefin
 const MIN_LISTED_PATH_PARTS = 4;
 
 /** The table of served routes, for errors about calls that match none of them. */
-function createRouteTable(findMeantCalls: MeantCallFinder) {
+function createRouteTable(findMeantCalls: IntendedCallFinder) {
   const routes: ServedRoute[] = [];
 
   /** The method to recommend for a path: the preferred one, if the path has it. */

@@ -4,7 +4,7 @@ import type { AccountsStore, SessionDocument } from '../store.ts';
 
 export const CONSOLE_SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
 const SIGN_IN_LINK_LIFE_MS = 10 * 60 * 1000;
-const SECRET_CHARACTERS = 40;
+const SECRET_LENGTH = 40;
 
 /** Creates a session. Its token is only in the return value; the store has its hash. */
 export async function createConsoleSession(
@@ -12,7 +12,7 @@ export async function createConsoleSession(
   accountId: string,
   now: Date,
 ): Promise<{ token: string; session: SessionDocument }> {
-  const token = `ses_${randomText(SECRET_CHARACTERS)}`;
+  const token = `ses_${randomText(SECRET_LENGTH)}`;
   const session = newSessionDocument(accountId, token, now, CONSOLE_SESSION_LIFE_MS);
   await store.insertSession(session);
   return { token, session };
@@ -48,7 +48,7 @@ export async function createSignInAddress(
     ({ _id, deletedAt }) => deletedAt === undefined && (accountId === undefined || _id === accountId),
   );
   if (account === undefined) return null;
-  const token = `lnk_${randomText(SECRET_CHARACTERS)}`;
+  const token = `lnk_${randomText(SECRET_LENGTH)}`;
   const session = newSessionDocument(account._id, token, now, SIGN_IN_LINK_LIFE_MS);
   await store.insertSession({ ...session, isLink: true });
   // The token follows #, so that browsers do not send it to any server.

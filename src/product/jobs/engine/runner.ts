@@ -110,7 +110,7 @@ export class JobRunner {
     let isOver = false;
     const begin = (job: JobDocument) => {
       isOver = true;
-      // The claim has counted its slot itself. From now on, the job counts it.
+      // Until now, `claimedCount` counted the slot of this item. From now on, the active job counts it.
       prefetch.claimedCount -= 1;
       const activeJob = new ActiveJob(job, prefetch);
       activeJob.isExhausted = true;
