@@ -154,7 +154,11 @@ interface FrameSupport {
  * @throws PassRefusal invalid_param on the parameter that chose the frames, when the image has no such frame, or when
  *   the output cannot hold several frames.
  */
-export function chooseFrames(decode: DecodeOptions, source: SourceFrameFacts, use: FrameSupport): ChosenFrames {
+export function chooseFrames(
+  decode: DecodeOptions,
+  source: SourceFrameFacts,
+  use: FrameSupport,
+): ChosenFrames {
   if (selectsFrames(decode)) return chooseBySelectors(decode, source, use);
   return chooseByFrame(decode, source, use);
 }

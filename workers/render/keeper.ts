@@ -223,7 +223,8 @@ export class BrowserKeeper {
   #replaceBrowser({ startedMs }: RunningBrowser): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (this.#clock.elapsedMs() - startedMs >= MIN_AGE_FOR_REPLACEMENT_MS) this.#currentBrowser().catch(() => {});
+    if (this.#clock.elapsedMs() - startedMs >= MIN_AGE_FOR_REPLACEMENT_MS)
+      this.#currentBrowser().catch(() => {});
   }
 }
 

@@ -8,9 +8,9 @@ import { MAX_ADDITIONAL_BROWSERS } from '../../imaging/renders/renders.ts';
 import {
   defaultProcessCount,
   grantedCores,
-  usableMemoryBytes,
   readControlGroupLimits,
   readKernelFile,
+  usableMemoryBytes,
 } from '../../platform/concurrency/control-group.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { chooseAllocator } from '../processes/memory.ts';

@@ -16,7 +16,7 @@ import {
   requireOneHostHeader,
 } from './connection/unreadable.ts';
 import { asApiError, installErrorHandler, sendApiError } from './errors/failures.ts';
-import { installUnknownRoutes, type IntendedCallFinder } from './errors/unknown-routes.ts';
+import { type IntendedCallFinder, installUnknownRoutes } from './errors/unknown-routes.ts';
 import { installValidation } from './errors/validation.ts';
 import { installCaching, installCompression, installNotModified } from './hooks/caching.ts';
 import { installCors } from './hooks/cors.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { usableMemoryBytes, readMemoryKills, readThrottledSeconds } from '../concurrency/control-group.ts';
+import { readMemoryKills, readThrottledSeconds, usableMemoryBytes } from '../concurrency/control-group.ts';
 import { declareGauge } from './gauge.ts';
 import {
   type ProcessRole,
