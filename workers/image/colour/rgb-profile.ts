@@ -67,6 +67,16 @@ const MAX_SAMPLE = 65_535;
 /** The number of steps of linear light for which the value in sRGB is computed. A step is a quarter of a sample. */
 const LIGHT_STEPS = 4 * MAX_SAMPLE;
 
+let srgbByLightStep: Uint16Array | undefined;
+
+/** The values of sRGB by steps of linear light. They are computed once per thread, which takes milliseconds. */
+function srgbTable(): Uint16Array {
+  srgbByLightStep ??= Uint16Array.from({ length: LIGHT_STEPS + 1 }, (_, step) =>
+    Math.round(MAX_SAMPLE * linearToSrgb(step / LIGHT_STEPS)),
+  );
+  return srgbByLightStep;
+}
+
 /** Converts RGB pixels to sRGB, in place. Alpha stays. Colours outside of sRGB are clipped per channel. */
 export function convertRgbToSrgb(
   { data, channels }: { data: Uint8Array | Uint16Array; channels: number },
@@ -77,9 +87,7 @@ export function convertRgbToSrgb(
       Math.min(1, Math.max(0, curve(value / MAX_SAMPLE))),
     ),
   ) as [Float32Array, Float32Array, Float32Array];
-  const srgb = Uint16Array.from({ length: LIGHT_STEPS + 1 }, (_, step) =>
-    Math.round(MAX_SAMPLE * linearToSrgb(step / LIGHT_STEPS)),
-  );
+  const srgb = srgbTable();
   const srgbOf = (light: number) => srgb[Math.round(LIGHT_STEPS * Math.min(1, Math.max(0, light)))] as number;
   const [[rr, rg, rb], [gr, gg, gb], [br, bg, bb]] = toLinearSrgb;
   for (let at = 0; at < data.length; at += channels) {
