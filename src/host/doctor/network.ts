@@ -224,13 +224,6 @@ export async function checkTelemetry(
   const address = setting === undefined ? '' : (environment[setting] ?? '');
   if (setting === undefined || environment.OTEL_SDK_DISABLED === 'true')
     return [okFinding('No traces are sent.')];
-  if (!URL.canParse(address))
-    return [
-      problemFinding(
-        `${setting} (${address}) is not an address.`,
-        'Name one such as http://collector:4318, or leave it out.',
-      ),
-    ];
   if (new URL(address).port === OTLP_GRPC_PORT)
     return [
       warningFinding(
